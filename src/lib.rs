@@ -1,1 +1,11 @@
-pub fn x(){}
+//! Audits what a backend does when Redis is paused, stopped or silent.
+//!
+//! Data flows one way: a policy file is read and checked ([`policy`]), planned, run against a real server,
+//! observed ([`observe`]), judged, and reported ([`report`]). [`words`] and [`kinds`] are the vocabulary that
+//! all of them share.
+
+pub mod kinds;
+pub mod observe;
+pub mod policy;
+pub mod report;
+pub mod words;

@@ -1,0 +1,84 @@
+//! A copy of something that another source holds: the reader gets the current value.
+
+use super::field::{FieldSpec, Presence, Shape};
+use super::operation::{Call, Implied, Meaning, OperationSpec, nothing};
+use super::step::{Repeat, Step, done, value};
+use super::{KindSpec, no_relation};
+use crate::words::Code;
+
+/// What is fixed about the kind.
+pub(super) static SPEC: KindSpec = KindSpec {
+    name: "cache",
+    summary: "a copy of something that another source holds",
+    operations: &[
+        OperationSpec {
+            name: "read",
+            commands: "GET key",
+            writes: false,
+            means: Meaning { fail_open: "a miss", fail_closed: "refused", fallback: "read from the source" },
+            implied: Implied {
+                fail_open: Some(Code::OriginStampede),
+                fail_closed: Some(Code::ReadFailed),
+                error: Some(Code::ReadFailed),
+                fallback: Some(Code::OriginStampede),
+            },
+            steps: read,
+            prepare: write,
+        },
+        OperationSpec {
+            name: "write",
+            commands: "SET key value PX ttl",
+            writes: true,
+            means: Meaning { fail_open: "not cached", fail_closed: "refused", fallback: "not cached" },
+            implied: Implied {
+                fail_open: None,
+                fail_closed: Some(Code::ValidRequestFailed),
+                error: Some(Code::ValidRequestFailed),
+                fallback: None,
+            },
+            steps: write,
+            prepare: nothing,
+        },
+        OperationSpec {
+            name: "invalidate",
+            commands: "DEL key",
+            writes: true,
+            means: Meaning {
+                fail_open: "the old value stays",
+                fail_closed: "refused",
+                fallback: "the old value stays",
+            },
+            implied: Implied {
+                fail_open: None,
+                fail_closed: Some(Code::ValidRequestFailed),
+                error: Some(Code::ValidRequestFailed),
+                fallback: None,
+            },
+            steps: invalidate,
+            prepare: write,
+        },
+    ],
+    fields: &[FieldSpec {
+        name: "ttl",
+        shape: Shape::Duration,
+        presence: Presence::Required,
+        says: "how long an entry is kept",
+    }],
+    check: no_relation,
+};
+
+fn read(call: &Call<'_>) -> Vec<Step> {
+    vec![Step::plain(["GET", &call.key()], Repeat::Harmless, value)]
+}
+
+fn write(call: &Call<'_>) -> Vec<Step> {
+    vec![Step::plain(
+        ["SET", &call.key(), call.probe.as_str(), "PX", &call.millis("ttl")],
+        Repeat::Harmless,
+        done,
+    )]
+}
+
+fn invalidate(call: &Call<'_>) -> Vec<Step> {
+    vec![Step::plain(["DEL", &call.key()], Repeat::Harmless, done)]
+}

@@ -1,0 +1,12 @@
+//! The words of the project: what the other rooms say to each other. Nothing here runs anything, and
+//! nothing here imports from another room.
+
+mod finding;
+mod place;
+mod reply;
+mod state;
+
+pub use finding::{Basis, Code, Finding, Severity, Verdict};
+pub use place::{Place, Span};
+pub use reply::{Answer, Decision, Evidence, KnownFrom, OutagePolicy, Phase, Reply};
+pub use state::State;
