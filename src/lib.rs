@@ -4,8 +4,10 @@
 //! observed ([`observe`]), judged, and reported ([`report`]). [`words`] and [`kinds`] are the vocabulary that
 //! all of them share.
 
+pub mod clients;
 pub mod kinds;
 pub mod observe;
+pub mod plan;
 pub mod policy;
 pub mod report;
 pub mod words;

@@ -64,7 +64,9 @@ pub(super) static SPEC: KindSpec = KindSpec {
 fn check(call: &Call<'_>) -> Vec<Step> {
     let mut steps = vec![Step::plain(["EXISTS", &call.key()], Repeat::Harmless, done)];
     if let Some(marker) = call.fields.key("marker_key") {
-        steps.push(Step::plain(["GET", &marker.fill(call.probe)], Repeat::Harmless, value));
+        let read_marker = Step::plain(["GET", &marker.fill(call.probe)], Repeat::Harmless, value);
+        // A token that is on the list is revoked whatever the marker says.
+        steps.push(read_marker.when_previous_was(0));
     }
     steps
 }

@@ -1,0 +1,55 @@
+//! How many connections a run may have open, and what that leaves for samples.
+
+/// An outage cell with fewer probes is not believed.
+pub const FEWEST_PROBES: usize = 5;
+
+/// The most connections that a run opens at once however much the machine allows: each costs about 16 KiB here and as
+/// much again in the server.
+const MOST_CONNECTIONS: usize = 5_800;
+
+/// Open files that are not probes' connections: servers' pipes and logs, the witness, the runtime.
+const OTHER_FILES: usize = 200;
+
+/// The most connections on one server, so that the next batch can begin as soon as one ends.
+const PER_SERVER: usize = 1_500;
+
+/// How many times in a row the connections may be used up in one state before the samples are lowered.
+const WAVES: usize = 2;
+
+/// The most healthy calls in all: they run one after the other, at some 20,000 a second.
+const MOST_HEALTHY_CALLS: usize = 20_000;
+
+/// What the machine allows.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// How many connections may be open at once.
+    pub connections: usize,
+}
+
+impl Limits {
+    /// The limits of a machine with this many open files a process, this many clients a server, and this many ports.
+    pub fn of(open_files: usize, max_clients: usize, ports: usize) -> Limits {
+        let by_files = open_files.saturating_sub(OTHER_FILES);
+        // A closed connection holds its port for a minute, and each state has a server of its own.
+        let connections =
+            MOST_CONNECTIONS.min(by_files).min(max_clients.saturating_sub(OTHER_FILES)).min(ports / 4);
+        Limits { connections: connections.max(1) }
+    }
+
+    /// The most connections on one server.
+    pub(super) fn per_server(self) -> usize {
+        PER_SERVER.min(self.connections)
+    }
+
+    /// The samples that fit, given how many connections one sample of everything takes: what was wished for, or less
+    /// where that would use up the connections more than twice over, but no fewer than make a cell believable.
+    pub(super) fn samples(self, wished: usize, one_of_each: usize) -> usize {
+        let fitting = (self.connections * WAVES) / one_of_each.max(1);
+        wished.min(fitting.max(FEWEST_PROBES))
+    }
+
+    /// The healthy samples that fit, given how many operations and requests there are.
+    pub(super) fn healthy_samples(self, wished: usize, jobs: usize) -> usize {
+        wished.min((MOST_HEALTHY_CALLS / jobs.max(1)).max(FEWEST_PROBES))
+    }
+}

@@ -1,0 +1,191 @@
+//! What will run: which operations are probed in which state on which server, how often, and for how long at most.
+
+mod arithmetic;
+mod limits;
+mod pack;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::observe::{CellKey, ChainKey};
+use crate::policy::{Backend, Persistence, PolicyFile};
+use crate::words::State;
+
+pub use arithmetic::{predicted_chain, reached_calls, worst_case};
+pub use limits::{FEWEST_PROBES, Limits};
+
+/// What the user asked for.
+#[derive(Debug, Clone)]
+pub struct Wishes {
+    /// The states, in order; `healthy` is always among them.
+    pub states: Vec<State>,
+    /// Only uses of these names, where any are named.
+    pub only: Vec<String>,
+    /// Probes for each operation in each outage state.
+    pub samples: usize,
+    /// When a call is given up.
+    pub give_up: Duration,
+    /// One server after the other instead of side by side.
+    pub serial: bool,
+}
+
+/// What will run.
+#[derive(Debug)]
+pub struct Plan {
+    /// The policy files that are audited.
+    pub files: Vec<Arc<PolicyFile>>,
+    /// The states, in order.
+    pub states: Vec<State>,
+    /// Probes for each operation in each outage state.
+    pub samples: usize,
+    /// Probes for each operation on the healthy server, one at a time.
+    pub healthy_samples: usize,
+    /// When a call is given up.
+    pub give_up: Duration,
+    /// The healthy servers, one a persistence: they run first and alone, one after the other.
+    pub controls: Vec<Batch>,
+    /// The servers in trouble, the longest first.
+    pub outages: Vec<Batch>,
+    /// How many connections may be open at once.
+    pub connections: usize,
+    /// What a reader should know: samples lowered, and why.
+    pub notes: Vec<String>,
+}
+
+/// One server in one state, and what is probed on it.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// The state.
+    pub state: State,
+    /// What kind of server.
+    pub persistence: Persistence,
+    /// What is probed.
+    pub jobs: Vec<Job>,
+    /// How many connections that takes.
+    pub connections: usize,
+    /// How long its longest job can take.
+    pub bound: Duration,
+}
+
+/// One operation or one request, probed a number of times.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// Which.
+    pub what: Target,
+    /// How often.
+    pub samples: usize,
+    /// How many connections that takes.
+    pub connections: usize,
+    /// How long one can take.
+    pub bound: Duration,
+}
+
+/// What a job probes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// An operation in a state.
+    Cell(CellKey),
+    /// A request in a state.
+    Chain(ChainKey),
+}
+
+impl Plan {
+    /// Lays out a run over these files, within these limits, on a server that knows `CLIENT SETINFO` or not.
+    pub fn new(files: Vec<Arc<PolicyFile>>, wishes: &Wishes, limits: Limits, setinfo: bool) -> Plan {
+        let give_up = wishes.give_up;
+        let mut notes = Vec::new();
+        let jobs_of = |state, samples| jobs(&files, &wishes.only, state, samples, give_up, setinfo);
+
+        let outage_states: Vec<State> = wishes.states.iter().copied().filter(|s| s.is_outage()).collect();
+        let one_of_each: usize = outage_states
+            .iter()
+            .map(|&state| jobs_of(state, 1).iter().map(|(_, job)| job.connections).sum::<usize>())
+            .max()
+            .unwrap_or(0);
+        let samples = limits.samples(wishes.samples, one_of_each);
+        if samples < wishes.samples {
+            notes.push(format!(
+                "{samples} probes a cell instead of {}: more would need over {} connections at once",
+                wishes.samples, limits.connections
+            ));
+        }
+
+        let healthy = jobs_of(State::Healthy, 1);
+        let wished = wishes.samples.saturating_mul(HEALTHY_FACTOR);
+        let healthy_samples = limits.healthy_samples(wished, healthy.len());
+        if healthy_samples < wished {
+            notes.push(format!(
+                "{healthy_samples} healthy probes a cell instead of {wished}: they run one at a time, and there are {} operations and requests",
+                healthy.len()
+            ));
+        }
+        let controls = pack::by_server(jobs_of(State::Healthy, healthy_samples), State::Healthy, usize::MAX);
+        let mut outages: Vec<Batch> = outage_states
+            .iter()
+            .flat_map(|&state| pack::by_server(jobs_of(state, samples), state, limits.per_server()))
+            .collect();
+        outages.sort_by_key(|batch| std::cmp::Reverse(batch.bound));
+        Plan {
+            states: wishes.states.clone(),
+            samples,
+            healthy_samples,
+            give_up,
+            controls,
+            outages,
+            connections: if wishes.serial { 1 } else { limits.connections },
+            notes,
+            files,
+        }
+    }
+
+    /// How long the run can take at most, servers' starts left out.
+    pub fn longest_chain(&self) -> Duration {
+        self.outages.iter().map(|batch| batch.bound).max().unwrap_or_default()
+    }
+}
+
+/// Healthy calls cost microseconds, so there are this many times more of them.
+const HEALTHY_FACTOR: usize = 10;
+
+/// Everything that is probed in a state, each with the kind of server that it needs.
+fn jobs(
+    files: &[Arc<PolicyFile>],
+    only: &[String],
+    state: State,
+    samples: usize,
+    give_up: Duration,
+    setinfo: bool,
+) -> Vec<(Persistence, Job)> {
+    let bounded = |worst: Option<Duration>| worst.map_or(give_up, |worst| worst.min(give_up));
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
+    let mut jobs = Vec::new();
+    for (file_index, file) in files.iter().enumerate() {
+        for (use_index, used) in file.uses.iter().enumerate() {
+            if used.backend != Backend::Redis || !wanted(&used.name) {
+                continue;
+            }
+            let bound = bounded(worst_case(&used.client, state, Some(setinfo)));
+            for operation_index in 0..used.operations.len() {
+                let what = Target::Cell(CellKey { file: file_index, use_index, operation_index, state });
+                jobs.push((file.persistence, Job { what, samples, connections: samples, bound }));
+            }
+        }
+        for (request_index, request) in file.requests.iter().enumerate() {
+            if !request.calls.iter().all(|call| wanted(&file.uses[call.use_index].name)) {
+                continue;
+            }
+            let calls = reached_calls(file, request, state);
+            let bound = calls
+                .iter()
+                .map(|call| bounded(worst_case(&file.uses[call.use_index].client, state, Some(setinfo))))
+                .sum();
+            let what = Target::Chain(ChainKey { file: file_index, request: request_index, state });
+            let connections = calls.len() * samples;
+            jobs.push((file.persistence, Job { what, samples, connections, bound }));
+        }
+    }
+    jobs
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+//! Puts jobs on servers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::{Batch, Job};
+use crate::policy::Persistence;
+use crate::words::State;
+
+/// Batches of these jobs, each on one server with no more than `room` connections: jobs that take equally long stand
+/// together, so that none holds up a server on which the others have ended. A single job above `room` is split.
+pub(super) fn by_server(jobs: Vec<(Persistence, Job)>, state: State, room: usize) -> Vec<Batch> {
+    let mut by_kind: BTreeMap<Persistence, Vec<Job>> = BTreeMap::new();
+    for (persistence, job) in jobs {
+        by_kind.entry(persistence).or_default().extend(split(job, room));
+    }
+    let mut batches = Vec::new();
+    for (persistence, mut jobs) in by_kind {
+        jobs.sort_by_key(|job| std::cmp::Reverse(job.bound));
+        let empty = || Batch { state, persistence, jobs: Vec::new(), connections: 0, bound: Duration::ZERO };
+        let mut batch = empty();
+        for job in jobs {
+            if !batch.jobs.is_empty() && batch.connections + job.connections > room {
+                batches.push(std::mem::replace(&mut batch, empty()));
+            }
+            batch.connections += job.connections;
+            batch.bound = batch.bound.max(job.bound);
+            batch.jobs.push(job);
+        }
+        if !batch.jobs.is_empty() {
+            batches.push(batch);
+        }
+    }
+    batches
+}
+
+/// A job in parts that each fit in `room`; a single sample is never cut.
+fn split(job: Job, room: usize) -> Vec<Job> {
+    let each = job.connections / job.samples.max(1);
+    let fitting = (room / each.max(1)).max(1);
+    let mut parts = Vec::new();
+    let mut left = job.samples;
+    while left > fitting {
+        parts.push(Job { samples: fitting, connections: each * fitting, ..job });
+        left -= fitting;
+    }
+    parts.push(Job { samples: left, connections: each * left, ..job });
+    parts
+}
