@@ -86,8 +86,10 @@ pub struct ChainKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChainProbe {
-    /// What each call that was made came to: `use.operation`, its decision (none where it never returned), its cost.
+    /// The calls that were made, in order.
     pub calls: Vec<ChainCall>,
+    /// Whether the last of them ended the request before its end.
+    pub ended_early: bool,
 }
 
 /// One call of a request.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::kinds::{Call, Fields, KeyTemplate, Kind, Operation, ProbeId};
-use crate::words::{Code, KnownFrom, OutagePolicy, Place, Severity, Span, State};
+use crate::words::{Code, Decision, KnownFrom, OutagePolicy, Place, Reply, Severity, Span, State};
 
 /// A policy file's path and text, for messages that show the line they speak of.
 #[derive(Debug, PartialEq, Eq)]
@@ -225,6 +225,16 @@ impl UseOperation {
     /// The name in policy files.
     pub fn name(&self) -> &str {
         self.operation.name()
+    }
+
+    /// What the use does after a reply: what Redis answered decides, else the declared policy; nothing where the call
+    /// never returned.
+    pub fn decision(&self, reply: &Reply) -> Option<Decision> {
+        match reply {
+            Reply::Answered(_) => Some(Decision::Answered),
+            Reply::NeverReturned => None,
+            _ => Some(self.on_outage.decision()),
+        }
     }
 }
 

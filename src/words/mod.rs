@@ -2,11 +2,13 @@
 //! nothing here imports from another room.
 
 mod finding;
+mod human;
 mod place;
 mod reply;
 mod state;
 
 pub use finding::{Basis, Code, Finding, Severity, Verdict};
+pub use human::{declared, human, human_us};
 pub use place::{Place, Span};
 pub use reply::{Answer, Decision, Evidence, KnownFrom, OutagePolicy, Phase, Reply};
 pub use state::State;

@@ -1,0 +1,117 @@
+//! Merges what says the same of one place into one finding.
+
+use super::found::{Found, Subject};
+use crate::policy::PolicyFile;
+use crate::words::{Finding, Severity};
+
+/// The findings as reports show them: one for each code, place and reason; what counts most first, then in the file's
+/// order.
+pub(super) fn merge(file: &PolicyFile, found: Vec<(Found, Option<String>)>) -> Vec<Finding> {
+    let mut groups: Vec<(Vec<Found>, Option<String>)> = Vec::new();
+    for (one, reason) in found {
+        let same = groups.iter_mut().find(|(group, other)| {
+            group.first().is_some_and(|first| {
+                first.code == one.code && first.at == one.at && owner(&first.subject) == owner(&one.subject)
+            }) && *other == reason
+        });
+        match same {
+            Some((group, _)) => group.push(one),
+            None => groups.push((vec![one], reason)),
+        }
+    }
+    let mut findings: Vec<Finding> =
+        groups.into_iter().filter_map(|(group, reason)| finding(file, &group, reason)).collect();
+    findings.sort_by_key(|finding| (rank(finding), finding.place.span.start));
+    findings
+}
+
+/// Departing first, then what is inconclusive, then warnings, then the rest; accepted ones last.
+fn rank(finding: &Finding) -> u8 {
+    match finding.severity {
+        _ if finding.accepted.is_some() => 4,
+        Severity::Deny => 0,
+        Severity::Inconclusive => 1,
+        Severity::Warn => 2,
+        Severity::Allow => 3,
+    }
+}
+
+/// The use or the request that a finding belongs to.
+fn owner(subject: &Subject) -> (bool, usize) {
+    match subject {
+        Subject::Operation { use_index, .. } | Subject::Use(use_index) => (false, *use_index),
+        Subject::Request(index) => (true, *index),
+    }
+}
+
+fn finding(file: &PolicyFile, group: &[Found], accepted: Option<String>) -> Option<Finding> {
+    let first = group.first()?;
+    let (request, index) = owner(&first.subject);
+    let subject = if request { file.requests[index].name.clone() } else { file.uses[index].name.clone() };
+    let mut operations = Vec::new();
+    let mut states = Vec::new();
+    for found in group {
+        let name = operation_name(file, found);
+        operations.extend(name.filter(|name| !operations.contains(name)));
+        states.extend(found.state.filter(|state| !states.contains(state)));
+    }
+    states.sort_unstable();
+    Some(Finding {
+        code: first.code,
+        severity: file.rules.severity(first.code),
+        basis: first.code.basis(),
+        subject,
+        operations,
+        states,
+        place: file.source.place(first.at),
+        declared: distinct(group.iter().map(|found| found.declared.clone())),
+        observed: observed(file, group),
+        cause: distinct(group.iter().map(|found| found.cause.clone())),
+        knob: first.knob.clone(),
+        accepted,
+    })
+}
+
+fn operation_name(file: &PolicyFile, found: &Found) -> Option<String> {
+    match found.subject {
+        Subject::Operation { use_index, operation_index } => {
+            Some(file.uses[use_index].operations[operation_index].name().to_owned())
+        }
+        Subject::Use(_) | Subject::Request(_) => None,
+    }
+}
+
+/// What was observed, each phrase once, with the operations and states that it holds for in front where the group has
+/// more than one phrase.
+fn observed(file: &PolicyFile, group: &[Found]) -> String {
+    let mut phrases: Vec<(String, Vec<String>)> = Vec::new();
+    for found in group {
+        let place = [operation_name(file, found), found.state.map(|state| state.name().to_owned())]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" ");
+        match phrases.iter_mut().find(|(phrase, _)| *phrase == found.observed) {
+            Some((_, places)) => places.push(place),
+            None => phrases.push((found.observed.clone(), vec![place])),
+        }
+    }
+    match phrases.as_slice() {
+        [(phrase, _)] => phrase.clone(),
+        many => many
+            .iter()
+            .map(|(phrase, places)| format!("{}: {phrase}", places.join(", ")))
+            .collect::<Vec<_>>()
+            .join("; "),
+    }
+}
+
+fn distinct(texts: impl Iterator<Item = String>) -> String {
+    let mut distinct: Vec<String> = Vec::new();
+    for text in texts {
+        if !distinct.contains(&text) {
+            distinct.push(text);
+        }
+    }
+    distinct.join("; ")
+}
