@@ -138,7 +138,7 @@ fn unreachable(error: &std::io::Error) -> Reply {
 }
 
 /// What a redis-rs error means to a caller.
-fn reply_of(error: &RedisError) -> Reply {
+pub(crate) fn reply_of(error: &RedisError) -> Reply {
     if let Some(code) = error.code() {
         return Reply::Rejected { code: code.to_owned(), message: error.to_string() };
     }

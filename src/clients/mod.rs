@@ -11,3 +11,4 @@ pub use connection::Target;
 pub use probe::{Clock, ProbeClient};
 
 pub(crate) use backoff::longest_wait;
+pub(crate) use connection::reply_of;

@@ -11,6 +11,7 @@ use crate::observe::{CellKey, ChainKey};
 use crate::policy::{Backend, Persistence, PolicyFile};
 use crate::words::State;
 
+pub(crate) use arithmetic::goes_on;
 pub use arithmetic::{predicted_chain, reached_calls, worst_case};
 pub use limits::{FEWEST_PROBES, Limits};
 

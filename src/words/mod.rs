@@ -1,12 +1,14 @@
 //! The words of the project: what the other rooms say to each other. Nothing here runs anything, and
 //! nothing here imports from another room.
 
+mod closest;
 mod finding;
 mod human;
 mod place;
 mod reply;
 mod state;
 
+pub use closest::{closest, closest_word};
 pub use finding::{Basis, Code, Finding, Severity, Verdict};
 pub use human::{declared, human, human_us};
 pub use place::{Place, Span};

@@ -1,0 +1,213 @@
+//! `audit`: plan, run, judge, report.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow, bail};
+use redis_outage_audit::plan::{Limits, Plan, Wishes};
+use redis_outage_audit::policy::PolicyFile;
+use redis_outage_audit::redis::{ServerBinary, Workshop, open_file_limit};
+use redis_outage_audit::report::{self, Report, RunInfo, TerminalOptions};
+use redis_outage_audit::run::Run;
+use redis_outage_audit::words::{State, closest};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::args::{AuditArgs, Inconclusive};
+use super::exit::Exit;
+use super::progress::Progress;
+use super::{load, screen};
+
+/// Runs the audit.
+pub(crate) fn run(args: &AuditArgs) -> Exit {
+    let files = match load::load(&args.policies) {
+        Ok(files) => files,
+        Err(exit) => return exit,
+    };
+    let wishes = match wishes(args, &files) {
+        Ok(wishes) => wishes,
+        Err(error) => {
+            screen::error(&error);
+            return Exit::Usage;
+        }
+    };
+    match audit(args, &files, &wishes) {
+        Ok(Ended::Interrupted(exit)) => exit,
+        Ok(Ended::Reported(report)) => deliver(args, &files, &report),
+        Err(error) => {
+            screen::error(&error);
+            Exit::Environment
+        }
+    }
+}
+
+/// How a run ended.
+enum Ended {
+    Reported(Box<Report>),
+    Interrupted(Exit),
+}
+
+fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>]) -> anyhow::Result<Wishes> {
+    let mut states = vec![State::Healthy];
+    for name in &args.states {
+        match (name.as_str(), State::from_name(name)) {
+            ("all", _) => states.extend(State::ALL),
+            (_, Some(state)) => states.push(state),
+            (_, None) => {
+                let known = State::ALL.map(State::name);
+                bail!("--states {name}: no such state{}; there are {} and all", closest(name, known), known.join(", "));
+            }
+        }
+    }
+    states.sort_unstable();
+    states.dedup();
+    let uses = || files.iter().flat_map(|file| file.uses.iter().map(|used| used.name.as_str()));
+    for name in &args.only {
+        if !uses().any(|known| known == name) {
+            bail!(
+                "--only {name}: no policy file has a use of this name{}; there are {}",
+                closest(name, uses()),
+                uses().collect::<Vec<_>>().join(", ")
+            );
+        }
+    }
+    Ok(Wishes {
+        states,
+        only: args.only.clone(),
+        samples: args.samples,
+        give_up: args.give_up,
+        serial: args.serial,
+    })
+}
+
+fn audit(args: &AuditArgs, files: &[Arc<PolicyFile>], wishes: &Wishes) -> anyhow::Result<Ended> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("the asynchronous runtime did not start")?;
+    let ended = runtime.block_on(async {
+        let binary = ServerBinary::find(args.redis_server.as_deref()).await?;
+        let setinfo = binary.knows_setinfo();
+        let exe = std::env::current_exe().context("the path of this program is not known")?;
+        let workshop = Workshop::open(binary, exe).await?;
+        let limits = Limits::of(open_file_limit(), workshop.max_clients(), ephemeral_ports());
+        let plan = Arc::new(Plan::new(files.to_vec(), wishes, limits, setinfo));
+        let progress = Arc::new(Progress::new(args.quiet, plan.longest_chain()));
+        let name = format!("{:08x}", rand::random::<u32>());
+        let seed = args.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
+        let watcher = Arc::clone(&progress);
+        let events = Box::new(move |event| watcher.show(event));
+        let run = Run::new(Arc::clone(&plan), Arc::clone(&workshop), name.clone(), seed, events);
+        let outcome = tokio::select! {
+            done = run.carry_out(args.deadline) => done.map(Ok),
+            exit = interrupted() => Ok(Err(exit)),
+        };
+        progress.finish();
+        drop(run);
+        workshop.close().await;
+        Ok::<_, anyhow::Error>(match outcome? {
+            Ok(observations) => {
+                let info = RunInfo { run: name, seed, setinfo };
+                Ended::Reported(Box::new(report::assemble(&plan, observations, &info)))
+            }
+            Err(exit) => {
+                screen::err("interrupted: the servers are gone, and nothing was reported\n");
+                Ended::Interrupted(exit)
+            }
+        })
+    });
+    runtime.shutdown_background();
+    ended
+}
+
+/// Returns when the user or the system asks the audit to stop.
+async fn interrupted() -> Exit {
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        // Without handlers the signals end the process at once, and the reaper ends its servers.
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => Exit::Interrupted,
+        _ = terminate.recv() => Exit::Terminated,
+    }
+}
+
+/// How many ports the system has for outgoing connections.
+fn ephemeral_ports() -> usize {
+    const USUAL: usize = 28_000;
+    let Ok(range) = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range") else { return USUAL };
+    let mut ends = range.split_whitespace().map(str::parse::<usize>);
+    match (ends.next(), ends.next()) {
+        (Some(Ok(first)), Some(Ok(last))) if last > first => last - first,
+        _ => USUAL,
+    }
+}
+
+/// Writes the reports that were asked for, and shows the table.
+fn deliver(args: &AuditArgs, files: &[Arc<PolicyFile>], report: &Report) -> Exit {
+    let mut exit = Exit::of(report.verdict, args.inconclusive == Inconclusive::Fail);
+    let mut to_stdout = Vec::new();
+    // The table is read before `--markdown` may write the same file anew.
+    if let Some(path) = &args.check {
+        match report::check(path, report) {
+            Ok(differences) if differences.is_empty() => {}
+            Ok(differences) => {
+                let lines: Vec<String> = differences.iter().map(|line| format!("  {line}\n")).collect();
+                screen::err(&format!(
+                    "stale: {} no longer says what was observed\n{}  write it anew with --markdown {}\n",
+                    path.display(),
+                    lines.concat(),
+                    path.display()
+                ));
+                exit = exit.or(Exit::Departs);
+            }
+            Err(error) => {
+                screen::error(&error.into());
+                exit = exit.or(Exit::Environment);
+            }
+        }
+    }
+    let wanted: [(&Option<PathBuf>, fn(&Path, &Report) -> anyhow::Result<Option<String>>); 2] =
+        [(&args.markdown, write_markdown), (&args.json, write_json)];
+    for (path, write) in wanted {
+        let Some(path) = path else { continue };
+        match write(path, report) {
+            Ok(Some(text)) => to_stdout.push(text),
+            Ok(None) => {}
+            Err(error) => {
+                screen::error(&error);
+                exit = exit.or(Exit::Environment);
+            }
+        }
+    }
+    let sources: Vec<_> = files.iter().map(|file| Arc::clone(&file.source)).collect();
+    let options = TerminalOptions { width: screen::width(), color: true, quiet: args.quiet };
+    let table = report::terminal(report, &sources, &options);
+    if to_stdout.is_empty() {
+        screen::out(&table);
+    } else {
+        to_stdout.iter().for_each(|text| screen::out(text));
+        screen::err(&table);
+    }
+    exit
+}
+
+/// Writes the failure table, or gives its text where standard output was asked for.
+fn write_markdown(path: &Path, report: &Report) -> anyhow::Result<Option<String>> {
+    if path == Path::new("-") {
+        return Ok(Some(report::markdown(report)));
+    }
+    report::write_markdown(path, report).map_err(|error| anyhow!(error))?;
+    Ok(None)
+}
+
+/// Writes everything that was seen, or gives its text where standard output was asked for.
+fn write_json(path: &Path, report: &Report) -> anyhow::Result<Option<String>> {
+    let text = report::to_json(report)?;
+    if path == Path::new("-") {
+        return Ok(Some(text));
+    }
+    report::write_whole(path, &text)?;
+    Ok(None)
+}

@@ -1,0 +1,111 @@
+//! `audit kinds`, `audit states`, `audit explain`: what there is.
+
+use std::fmt::Write as _;
+
+use redis_outage_audit::judge::explain as long_form;
+use redis_outage_audit::kinds::{Kind, KindSpec, Presence, Shape};
+use redis_outage_audit::words::{Code, OutagePolicy, State, closest};
+
+use super::args::{ExplainArgs, KindsArgs};
+use super::exit::Exit;
+use super::screen;
+
+/// Lists the kinds, or shows one.
+pub(crate) fn kinds(args: &KindsArgs) -> Exit {
+    let text = match &args.kind {
+        None => {
+            let names = Kind::ALL.map(|kind| kind.spec());
+            let mut text: String =
+                names.iter().map(|spec| format!("{:<17}{}\n", spec.name, spec.summary)).collect();
+            text.push_str("\naudit kinds KIND shows its operations and fields\n");
+            text
+        }
+        Some(name) => match Kind::from_name(name) {
+            Some(kind) => one_kind(kind.spec()),
+            None => return unknown("kind", name, Kind::ALL.map(Kind::name)),
+        },
+    };
+    screen::out(&text);
+    Exit::Conforms
+}
+
+fn one_kind(spec: &KindSpec) -> String {
+    let mut text = format!("{}: {}\n", spec.name, spec.summary);
+    for operation in spec.operations {
+        let _ = write!(text, "\n  {:<11}{}\n", operation.name, operation.commands);
+        let means = [
+            (OutagePolicy::FailOpen, operation.means.fail_open),
+            (OutagePolicy::FailClosed, operation.means.fail_closed),
+            (OutagePolicy::Fallback, operation.means.fallback),
+        ];
+        for (policy, meaning) in means.iter().filter(|(_, meaning)| !meaning.is_empty()) {
+            let _ = writeln!(text, "    {:<13}{meaning}", policy.name());
+        }
+    }
+    if !spec.fields.is_empty() {
+        text.push_str("\n  fields\n");
+    }
+    for field in spec.fields {
+        let _ = writeln!(text, "    {:<16}{}", field.name, shape(field.shape));
+        let _ = writeln!(text, "    {:<16}{}", "", field.says);
+        let _ = writeln!(text, "    {:<16}{}", "", presence(field.presence));
+    }
+    if spec.operations.is_empty() {
+        text.push_str("\n  commands: {NAME: {run: [[WORD, ..], ..], writes: true, idempotent: false, ok_when: any}}\n");
+    }
+    text
+}
+
+fn shape(shape: Shape) -> String {
+    match shape {
+        Shape::Duration => "a duration, such as 30s".to_owned(),
+        Shape::Count => "a whole number".to_owned(),
+        Shape::Flag => "true or false".to_owned(),
+        Shape::Word(words) => words.join(" | "),
+        Shape::Key => "a key template, such as user:${id}".to_owned(),
+    }
+}
+
+fn presence(presence: Presence) -> String {
+    match presence {
+        Presence::Required => "required".to_owned(),
+        Presence::DefaultWord(word) => format!("left out: {word}"),
+        Presence::DefaultFalse => "left out: false".to_owned(),
+        Presence::Optional(otherwise) => format!("left out: {otherwise}"),
+    }
+}
+
+/// Lists the states.
+pub(crate) fn states() -> Exit {
+    let text: String = State::ALL
+        .iter()
+        .map(|state| format!("{}\n  {}\n  {}\n", state.name(), state.how(), state.fidelity()))
+        .collect::<Vec<_>>()
+        .join("\n");
+    screen::out(&text);
+    Exit::Conforms
+}
+
+/// Explains a finding, or lists all.
+pub(crate) fn explain(args: &ExplainArgs) -> Exit {
+    let text = match &args.code {
+        None => Code::ALL
+            .iter()
+            .map(|code| {
+                format!("{:<25}{:<14}{}\n", code.name(), code.default_severity().name(), code.summary())
+            })
+            .collect(),
+        Some(name) => match Code::from_name(name) {
+            Some(code) => format!("{code}: {}\n\n{}\n", code.summary(), long_form(code)),
+            None => return unknown("finding", name, Code::ALL.iter().map(|code| code.name())),
+        },
+    };
+    screen::out(&text);
+    Exit::Conforms
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Exit {
+    let all: Vec<&str> = known.clone().into_iter().collect();
+    screen::error(&anyhow::anyhow!("no {what} `{name}`{}; there are {}", closest(name, known), all.join(", ")));
+    Exit::Usage
+}

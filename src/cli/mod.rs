@@ -1,0 +1,30 @@
+//! What the command line can do: one file a command.
+
+mod args;
+mod audit;
+mod check;
+mod exit;
+mod generate;
+mod list;
+mod load;
+mod progress;
+mod screen;
+
+pub(crate) use args::Cli;
+use args::Command;
+use exit::Exit;
+
+/// Carries out a command line.
+pub(crate) fn run(cli: Cli) -> Exit {
+    match cli.command {
+        None => audit::run(&cli.audit),
+        Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Init(args)) => generate::init(&args),
+        Some(Command::Kinds(args)) => list::kinds(&args),
+        Some(Command::States) => list::states(),
+        Some(Command::Explain(args)) => list::explain(&args),
+        Some(Command::Completions(args)) => generate::completions(&args),
+        Some(Command::Man(args)) => generate::man(&args),
+        Some(Command::Reap(args)) => redis_outage_audit::redis::Reaper::main(&args.directory),
+    }
+}

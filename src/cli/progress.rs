@@ -1,0 +1,61 @@
+//! The progress line on standard error: what is being done, and how long it can still take.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use redis_outage_audit::run::Event;
+use redis_outage_audit::words::State;
+
+/// A line that is redrawn while the audit runs; hidden in a pipe, in CI, and where quiet was asked for.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    longest: Duration,
+    busy: Mutex<Vec<State>>,
+}
+
+impl Progress {
+    /// A line for a run whose outage states take this long.
+    pub(crate) fn new(quiet: bool, longest: Duration) -> Progress {
+        let hidden = quiet || std::env::var_os("CI").is_some();
+        let bar = ProgressBar::new_spinner();
+        if hidden {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
+            bar.set_style(style);
+        }
+        bar.set_message("starting a server");
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Progress { bar, longest, busy: Mutex::new(Vec::new()) }
+    }
+
+    /// Shows what has begun or ended.
+    pub(crate) fn show(&self, event: Event) {
+        let mut busy = self.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match event {
+            Event::ControlBegins => {
+                self.bar.set_message("healthy: one call at a time");
+                return;
+            }
+            Event::ControlEnded => {}
+            Event::StateBegins(state) => busy.push(state),
+            Event::StateEnded(state) => {
+                if let Some(index) = busy.iter().position(|other| *other == state) {
+                    busy.swap_remove(index);
+                }
+            }
+        }
+        let mut names: Vec<&str> = busy.iter().map(|state| state.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let what = if names.is_empty() { "preparing".to_owned() } else { names.join(", ") };
+        let longest = humantime::format_duration(self.longest);
+        self.bar.set_message(format!("{what}; the slowest chain of calls takes up to {longest}"));
+    }
+
+    /// Takes the line away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,33 @@
+//! Where text goes: standard output and standard error, with colours where they are wanted.
+
+use std::io::Write;
+
+/// Prints to standard output. A reader that went away (`audit kinds | head`) is not an error.
+pub(crate) fn out(text: &str) {
+    let _ = anstream::stdout().lock().write_all(text.as_bytes());
+}
+
+/// Prints to standard error.
+pub(crate) fn err(text: &str) {
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Prints `error: ...` with its chain of causes to standard error.
+pub(crate) fn error(error: &anyhow::Error) {
+    let style = anstyle::AnsiColor::Red.on_default().bold();
+    err(&format!("{style}error{style:#}: {error:#}\n"));
+}
+
+/// How wide the terminal is; what is not a terminal is as wide as a table wants to be read.
+pub(crate) fn width() -> usize {
+    const IN_A_PIPE: u16 = 100;
+    let (_, columns) = console_size().unwrap_or((0, IN_A_PIPE));
+    usize::from(columns).max(60)
+}
+
+fn console_size() -> Option<(u16, u16)> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout())
+        .or_else(|_| rustix::termios::tcgetwinsize(std::io::stderr()))
+        .ok()?;
+    (size.ws_col > 0).then_some((size.ws_row, size.ws_col))
+}

@@ -1,0 +1,103 @@
+//! A request, played as a real caller would: call by call, up to the one that ends it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Run;
+use crate::clients::ProbeClient;
+use crate::kinds::{ProbeId, Step};
+use crate::observe::{ChainCall, ChainKey, ChainProbe};
+use crate::plan::{goes_on, reached_calls};
+use crate::policy::{Backend, Client, OnTimeout, PolicyFile, RequestCall};
+
+/// One run of a request.
+pub(super) struct ChainActor {
+    file: Arc<PolicyFile>,
+    id: ProbeId,
+    calls: Vec<PlannedCall>,
+    steps: Vec<Vec<Step>>,
+    clients: usize,
+}
+
+struct PlannedCall {
+    call: RequestCall,
+    /// Which of the actor's clients makes it.
+    client: usize,
+}
+
+impl ChainActor {
+    /// Casts one run of a request: all of its calls have one identity, so that what one acquires the next releases.
+    pub(super) fn cast(
+        run: &Run,
+        key: ChainKey,
+        before: &mut Vec<Step>,
+        clients: &mut Vec<(Arc<Client>, ProbeId)>,
+    ) -> ChainActor {
+        let file = Arc::clone(&run.plan.files[key.file]);
+        let request = &file.requests[key.request];
+        let id = run.probe_id();
+        let reached = reached_calls(&file, request, key.state).len();
+        let mut own: Vec<Arc<Client>> = Vec::new();
+        let mut prepared = Vec::new();
+        let mut calls = Vec::new();
+        let mut steps = Vec::new();
+        let repeated = request.calls.iter().flat_map(|call| (0..call.times).map(move |_| call));
+        for (position, call) in repeated.enumerate() {
+            let used = &file.uses[call.use_index];
+            if used.backend == Backend::InMemory {
+                // It asks nobody, and answers at once.
+                continue;
+            }
+            let operation = &used.operations[call.operation_index].operation;
+            if !prepared.contains(&call.use_index) {
+                prepared.push(call.use_index);
+                before.extend(operation.prepare(&used.call(&id)));
+            }
+            // A client that closes has other connections in its pool, which are as warm as the first; one that keeps
+            // has the one. Calls beyond what an outage lets a request reach are not given connections of their own.
+            let same = |other: &Arc<Client>| used.client.on_timeout == OnTimeout::Keep && **other == used.client;
+            let client = match own.iter().position(same) {
+                Some(shared) => shared,
+                None if position < reached || own.is_empty() => {
+                    own.push(Arc::new(used.client.clone()));
+                    own.len() - 1
+                }
+                None => own.len() - 1,
+            };
+            steps.push(operation.steps(&used.call(&id)));
+            calls.push(PlannedCall { call: call.clone(), client });
+        }
+        let count = own.len();
+        clients.extend(own.into_iter().map(|client| (client, id.clone())));
+        ChainActor { file: Arc::clone(&file), id, calls, steps, clients: count }
+    }
+
+    /// How many clients it needs.
+    pub(super) fn clients(&self) -> usize {
+        self.clients
+    }
+
+    /// The commands of each call.
+    pub(super) fn steps(&self) -> &[Vec<Step>] {
+        &self.steps
+    }
+
+    /// Plays the request.
+    pub(super) async fn play(&self, clients: &mut [ProbeClient], give_up: Duration) -> ChainProbe {
+        let mut done = Vec::new();
+        let mut ended_early = false;
+        for (planned, steps) in self.calls.iter().zip(&self.steps) {
+            let Some(client) = clients.get_mut(planned.client) else { break };
+            let used = &self.file.uses[planned.call.use_index];
+            let operation = &used.operations[planned.call.operation_index];
+            let probe = client.call(&self.id, steps, give_up).await;
+            let decision = operation.decision(&probe.reply);
+            done.push(ChainCall { call: format!("{}.{}", used.name, operation.name()), decision, probe });
+            if !goes_on(&planned.call, decision) {
+                ended_early = true;
+                break;
+            }
+        }
+        ChainProbe { calls: done, ended_early }
+    }
+}

@@ -1,0 +1,54 @@
+//! The healthy control: every operation on a server that answers, one call at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::actor::{Cast, Outcome};
+use super::collect::Collected;
+use super::jitter::Jitter;
+use super::{Run, RunError, prepare};
+use crate::observe::{Cell, Chain};
+use crate::plan::{Batch, Target};
+use crate::redis::states;
+
+/// Runs one healthy server.
+pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) -> Result<(), RunError> {
+    let mut server = run.workshop.start(batch.persistence).await?;
+    let addr = server.addr();
+    let holding = states::enter(batch.state, &mut server, Duration::ZERO).await?;
+    let mut cells = Vec::new();
+    let mut chains = Vec::new();
+    for job in &batch.jobs {
+        let cast = Cast::of(run, job);
+        let scripts: Vec<_> = cast.scripts().collect();
+        prepare::keys(addr, cast.before.clone(), &scripts).await?;
+        // One at a time: the first probe's clients serve all of them.
+        let needed = cast.parts.first().map_or(0, super::actor::Part::clients);
+        let wanted = cast.clients.iter().take(needed).cloned().collect();
+        let mut clients = prepare::clients(run, addr, wanted).await?;
+        let jitter = Jitter::start();
+        let mut probes = Vec::new();
+        let mut runs = Vec::new();
+        for part in &cast.parts {
+            match part.play(&mut clients, run.plan.give_up).await {
+                Some(Outcome::Cell(_, probe)) => probes.push(probe),
+                Some(Outcome::Chain(_, probe)) => runs.push(probe),
+                None => {}
+            }
+        }
+        let jitter_us = jitter.worst_us();
+        match job.what {
+            Target::Cell(key) => cells.push((key, probes, jitter_us)),
+            Target::Chain(key) => chains.push((key, runs, jitter_us)),
+        }
+    }
+    let proof = holding.leave(&mut server).await.proof;
+    for (key, probes, jitter_us) in cells {
+        collected.add_cell(Cell { key, probes, proof: proof.clone(), jitter_us });
+    }
+    for (key, probes, jitter_us) in chains {
+        collected.add_chain(Chain { key, probes, proof: proof.clone(), jitter_us });
+    }
+    server.shutdown().await;
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! Carries a plan out: the healthy control first and alone, then every server in trouble side by side.
+
+mod actor;
+mod chain;
+mod collect;
+mod control;
+mod jitter;
+mod outage;
+mod prepare;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::clients::Clock;
+use crate::kinds::ProbeId;
+use crate::observe::Observations;
+use crate::plan::Plan;
+use crate::redis::{ServerError, Workshop};
+use crate::words::{Reply, State};
+
+use collect::Collected;
+
+/// What a run tells whoever watches it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The healthy control begins.
+    ControlBegins,
+    /// The healthy control has ended.
+    ControlEnded,
+    /// A server is in this state, and its probes begin.
+    StateBegins(State),
+    /// The probes of a server in this state have ended.
+    StateEnded(State),
+}
+
+/// Why a run could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A server failed us.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// A healthy server did not take a client's preparation.
+    #[error("{addr}: preparing {what} on the healthy server failed: {}", .reply.class())]
+    Prepare {
+        /// The server.
+        addr: std::net::SocketAddr,
+        /// What was being prepared.
+        what: &'static str,
+        /// What the client saw.
+        reply: Reply,
+    },
+    /// A task of the audit's own panicked.
+    #[error("the audit itself failed: {0}; please report this")]
+    Internal(String),
+}
+
+/// What a run is carried out with.
+pub struct Run {
+    plan: Arc<Plan>,
+    workshop: Arc<Workshop>,
+    name: String,
+    seed: u64,
+    clock: Clock,
+    next_probe: AtomicU64,
+    events: Box<dyn Fn(Event) + Send + Sync>,
+}
+
+impl Run {
+    /// A run of this plan on servers from this workshop. `name` is its identity in keys, `seed` begins everything
+    /// random in it, `events` is told how it goes.
+    pub fn new(
+        plan: Arc<Plan>,
+        workshop: Arc<Workshop>,
+        name: String,
+        seed: u64,
+        events: Box<dyn Fn(Event) + Send + Sync>,
+    ) -> Arc<Run> {
+        let clock = Clock::start();
+        Arc::new(Run { plan, workshop, name, seed, clock, next_probe: AtomicU64::new(0), events })
+    }
+
+    /// Carries the plan out. What the deadline leaves undone is in the observations as not proven.
+    ///
+    /// # Errors
+    ///
+    /// Where the environment failed: a server did not start, or a healthy one did not answer.
+    pub async fn carry_out(self: &Arc<Self>, deadline: Option<Duration>) -> Result<Observations, RunError> {
+        let collected = Arc::new(Collected::default());
+        let work = self.all(&collected);
+        match deadline {
+            None => work.await?,
+            Some(deadline) => match tokio::time::timeout(deadline, work).await {
+                Ok(done) => done?,
+                Err(_) => collected.fill_in(&self.plan, deadline),
+            },
+        }
+        Ok(collected.observations(&self.plan, self.workshop.info(), self.clock.now_us()))
+    }
+
+    async fn all(self: &Arc<Self>, collected: &Arc<Collected>) -> Result<(), RunError> {
+        (self.events)(Event::ControlBegins);
+        for batch in &self.plan.controls {
+            control::run(self, batch, collected).await?;
+        }
+        (self.events)(Event::ControlEnded);
+
+        let room = Arc::new(Semaphore::new(self.plan.connections));
+        let mut batches = JoinSet::new();
+        for index in 0..self.plan.outages.len() {
+            let (this, room, collected) = (Arc::clone(self), Arc::clone(&room), Arc::clone(collected));
+            batches.spawn(async move {
+                let batch = &this.plan.outages[index];
+                let wanted = batch.connections.min(this.plan.connections);
+                let permits = u32::try_from(wanted).unwrap_or(u32::MAX);
+                // The semaphore is never closed.
+                let _room = room.acquire_many(permits).await;
+                outage::run(&this, batch, &collected).await
+            });
+        }
+        while let Some(ended) = batches.join_next().await {
+            ended.map_err(|error| RunError::Internal(error.to_string()))??;
+        }
+        Ok(())
+    }
+
+    /// The identity of the next probe.
+    fn probe_id(&self) -> ProbeId {
+        ProbeId::new(&self.name, self.next_probe.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A seed of its own for each client, so that their jitters differ and a run can be repeated.
+    fn client_seed(&self, id: &ProbeId) -> u64 {
+        use std::hash::{Hash, Hasher};
+        // Without the run's name: the same seed gives the same jitters in the next run too.
+        let mut hasher = std::hash::DefaultHasher::new();
+        id.as_str().rsplit('-').next().hash(&mut hasher);
+        self.seed ^ hasher.finish()
+    }
+}
