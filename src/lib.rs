@@ -1,6 +1,6 @@
 //! Audits what a backend does when Redis is paused, stopped or silent.
 //!
-//! Data flows one way: a policy file is read and checked ([`policy`]), planned, run against a real server,
+//! Data flows one way: a policy file is read and checked ([`policy`]), planned, run against a real server ([`redis`]),
 //! observed ([`observe`]), judged, and reported ([`report`]). [`words`] and [`kinds`] are the vocabulary that
 //! all of them share.
 
@@ -10,5 +10,6 @@ pub mod kinds;
 pub mod observe;
 pub mod plan;
 pub mod policy;
+pub mod redis;
 pub mod report;
 pub mod words;

@@ -1,0 +1,224 @@
+//! Paused: CLIENT PAUSE ALL. Connections stay, nothing runs, nothing is answered.
+//!
+//! There is one pause, bounded from the start: a second one would be queued and add to it. Two witnesses watch it.
+//! The monitor connection is not paused: it shows that the server lives, what ran, and lifts the pause. A normal
+//! connection sends one PING once the pause is in force, which must stay unanswered until the pause is lifted.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::super::Server;
+use super::super::monitor::Monitor;
+use super::super::monitor_line::MonitorLine;
+use super::super::wire::{STEP_WITHIN, Wire, WireReply, bounded};
+use super::watch::{LOOK_EVERY, Watch};
+use super::{Verdict, counted, seconds};
+
+/// How long the monitor connection may take to answer before the server counts as frozen and not as paused.
+const ALIVE_WITHIN: Duration = Duration::from_secs(1);
+
+/// A pause that is watched.
+#[derive(Debug)]
+pub(super) struct Paused {
+    /// No later than this, the pause ends by itself.
+    ends: Instant,
+    /// None where a witness could not be placed.
+    watch: Result<Watch<Seen>, String>,
+}
+
+/// The end of a pause.
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) verdict: Verdict,
+    pub(super) held_for: Duration,
+    pub(super) ran: Vec<MonitorLine>,
+    /// How long the pause may still hold the server back, where it could not be lifted.
+    pub(super) still_paused: Duration,
+}
+
+impl Paused {
+    pub(super) async fn enter(server: &Server, bound: Duration) -> Paused {
+        let witnesses = place(server.addr(), bound)
+            .await
+            .map_err(|error| format!("the pause could not be proven: {error}"));
+        let ends = Instant::now() + bound;
+        let watch = witnesses.map(|witnesses| Watch::start(move |stopped| watch(witnesses, stopped)));
+        Paused { ends, watch }
+    }
+
+    /// Proves that the pause held until now, then lifts it.
+    pub(super) async fn leave(self, entered: Instant) -> End {
+        let left = |ends: Instant| ends.saturating_duration_since(Instant::now());
+        let failed = |why: String, still_paused| End {
+            verdict: Err(why),
+            held_for: entered.elapsed(),
+            ran: Vec::new(),
+            still_paused,
+        };
+        let seen = match self.watch {
+            Ok(watch) => watch.stop().await,
+            Err(why) => return failed(why, left(self.ends)),
+        };
+        let Some(mut seen) = seen else {
+            return failed("the task that watched the pause broke".to_owned(), left(self.ends));
+        };
+        seen.look().await;
+        let held_for = entered.elapsed();
+        let ran = seen.witnesses.monitor.since(seen.witnesses.ran_before);
+        let held = seen.verdict(&ran);
+        let lifted = seen.witnesses.lift().await;
+        let still_paused = if lifted.is_ok() { Duration::ZERO } else { left(self.ends) };
+        let verdict = held.and_then(|shown| {
+            lifted.map(|()| shown).map_err(|error| format!("the pause could not be lifted: {error}"))
+        });
+        End { verdict, held_for, ran, still_paused }
+    }
+}
+
+/// The two connections that prove a pause.
+#[derive(Debug)]
+struct Witnesses {
+    monitor: Monitor,
+    /// A normal connection that sent a PING into the pause.
+    waiting: Wire,
+    /// How many commands the monitor had listed when the pause was in force.
+    ran_before: usize,
+    /// Before this the pause can't have run out by itself.
+    lasts: Instant,
+}
+
+/// Places the witnesses, pauses the server, and proves that the pause began.
+async fn place(addr: SocketAddr, bound: Duration) -> io::Result<Witnesses> {
+    let mut monitor = Monitor::open(addr).await?;
+    let mut waiting = Wire::connect(addr, STEP_WITHIN).await?;
+    expect("PONG", waiting.ask(&["PING"], STEP_WITHIN).await?)?;
+    let lasts = Instant::now() + bound;
+    match begin(addr, bound, &mut monitor, &mut waiting).await {
+        Ok(ran_before) => Ok(Witnesses { monitor, waiting, ran_before, lasts }),
+        Err(error) => {
+            // The pause may be in force all the same, and nobody else would lift it.
+            let _ = monitor.unpause().await;
+            Err(error)
+        }
+    }
+}
+
+/// Pauses the server; how many commands had run until then.
+async fn begin(
+    addr: SocketAddr,
+    bound: Duration,
+    monitor: &mut Monitor,
+    waiting: &mut Wire,
+) -> io::Result<usize> {
+    let mut control = Wire::connect(addr, STEP_WITHIN).await?;
+    let millis = bound.as_millis().to_string();
+    expect("OK", control.ask(&["CLIENT", "PAUSE", &millis, "ALL"], STEP_WITHIN).await?)?;
+    // Answered after the pause was: whatever ran before the pause is listed by then.
+    monitor.ping(ALIVE_WITHIN).await?;
+    let ran_before = monitor.count();
+
+    waiting.send(&["PING"]).await?;
+    // The server reads every connection in turn, so by the second answer it has read the PING that waits, and
+    // has listed it if it ran.
+    monitor.ping(ALIVE_WITHIN).await?;
+    monitor.ping(ALIVE_WITHIN).await?;
+    match monitor.since(ran_before).first() {
+        None => Ok(ran_before),
+        Some(line) => Err(io::Error::other(format!("{line} ran although CLIENT PAUSE was answered"))),
+    }
+}
+
+fn expect(status: &str, reply: WireReply) -> io::Result<()> {
+    match reply.is(status) {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("{status} was expected and {reply:?} came"))),
+    }
+}
+
+impl Witnesses {
+    /// Lifts the pause and waits until the PING that was sent into it is answered.
+    async fn lift(&mut self) -> io::Result<()> {
+        self.monitor.unpause().await?;
+        expect("PONG", bounded(STEP_WITHIN, self.waiting.reply()).await?)
+    }
+}
+
+/// What was seen while the pause held.
+#[derive(Debug)]
+struct Seen {
+    witnesses: Witnesses,
+    entered: Instant,
+    /// How often the monitor connection answered.
+    answers: usize,
+    /// The first thing that spoke against the pause.
+    against: Option<String>,
+}
+
+impl Seen {
+    /// Looks once: the monitor connection must answer, the PING that waits must not be answered.
+    async fn look(&mut self) {
+        let after = self.entered.elapsed();
+        match self.witnesses.monitor.ping(ALIVE_WITHIN).await {
+            Ok(_) => self.answers += 1,
+            Err(error) => self
+                .note(format!("the monitor connection was not answered after {}: {error}", seconds(after))),
+        }
+        if let Ok(reply) = tokio::time::timeout(Duration::ZERO, self.witnesses.waiting.reply()).await {
+            self.answered(reply);
+        }
+    }
+
+    fn answered(&mut self, reply: io::Result<WireReply>) {
+        let after = seconds(self.entered.elapsed());
+        self.note(match reply {
+            Ok(_) => {
+                format!("a PING sent at the start was answered after {after}, before the pause was lifted")
+            }
+            Err(error) => format!("the connection that waited in the pause was lost after {after}: {error}"),
+        });
+    }
+
+    /// Keeps the first thing only: the rest follows from it.
+    fn note(&mut self, why: String) {
+        self.against.get_or_insert(why);
+    }
+
+    fn verdict(&self, ran: &[MonitorLine]) -> Verdict {
+        if let Some(why) = &self.against {
+            return Err(why.clone());
+        }
+        if let Some(first) = ran.first() {
+            return Err(format!(
+                "{} ran while the pause held, the first: {first}",
+                counted(ran.len(), "command")
+            ));
+        }
+        if Instant::now() >= self.witnesses.lasts {
+            return Err(
+                "the pause had run out by itself before it was lifted; it needs a longer bound".to_owned()
+            );
+        }
+        Ok(format!(
+            "the monitor connection answered {}, nothing ran, and a PING sent at the start was answered only after the pause was lifted",
+            counted(self.answers, "PING"),
+        ))
+    }
+}
+
+/// Looks now and then until told to stop.
+async fn watch(witnesses: Witnesses, mut stopped: oneshot::Receiver<()>) -> Seen {
+    let mut seen = Seen { witnesses, entered: Instant::now(), answers: 0, against: None };
+    while seen.against.is_none() {
+        seen.look().await;
+        tokio::select! {
+            _ = &mut stopped => return seen,
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+            reply = seen.witnesses.waiting.reply() => seen.answered(reply),
+        }
+    }
+    let _ = stopped.await;
+    seen
+}

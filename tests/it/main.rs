@@ -1,0 +1,8 @@
+//! Tests against a real server, in one program so that linking stays cheap.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod redis_reaper;
+mod redis_servers;
+mod redis_states;
+mod support;

@@ -1,0 +1,94 @@
+//! What the tests share: servers, and a client that says exactly what it is told.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use redis_outage_audit::policy::Persistence;
+use redis_outage_audit::redis::{Server, ServerBinary, Workshop};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// The program under test.
+pub fn audit() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_audit"))
+}
+
+/// The server that `AUDIT_TEST_SERVER` names, else the one on PATH.
+pub async fn binary() -> ServerBinary {
+    let given = std::env::var_os("AUDIT_TEST_SERVER").map(PathBuf::from);
+    ServerBinary::find(given.as_deref()).await.unwrap()
+}
+
+pub async fn workshop() -> Arc<Workshop> {
+    Workshop::open(binary().await, audit()).await.unwrap()
+}
+
+pub async fn server(persistence: Persistence) -> Server {
+    workshop().await.start(persistence).await.unwrap()
+}
+
+/// A bare client.
+pub struct Client(TcpStream);
+
+impl Client {
+    pub async fn connect(addr: SocketAddr) -> Client {
+        Client(TcpStream::connect(addr).await.unwrap())
+    }
+
+    pub async fn send(&mut self, command: &str) {
+        self.0.write_all(format!("{command}\r\n").as_bytes()).await.unwrap();
+    }
+
+    /// What arrives next, at most this long from now; none where nothing did. Ends in "closed" at the end.
+    pub async fn receive(&mut self, within: Duration) -> Option<String> {
+        let mut buffer = vec![0; 64 * 1024];
+        match tokio::time::timeout(within, self.0.read(&mut buffer)).await {
+            Err(_) => None,
+            Ok(Ok(0) | Err(_)) => Some("closed".to_owned()),
+            Ok(Ok(n)) => Some(String::from_utf8_lossy(&buffer[..n]).into_owned()),
+        }
+    }
+
+    pub async fn ask(&mut self, command: &str) -> String {
+        self.send(command).await;
+        self.receive(Duration::from_secs(10)).await.unwrap_or_else(|| panic!("{command} was not answered"))
+    }
+}
+
+/// Asks on a connection of its own.
+pub async fn ask(addr: SocketAddr, command: &str) -> String {
+    Client::connect(addr).await.ask(command).await
+}
+
+/// Whether a process runs; one that ended and was not waited for does not.
+pub fn runs(pid: u32) -> bool {
+    let stat =
+        std::process::Command::new("ps").args(["-o", "stat=", "-p", &pid.to_string()]).output().unwrap();
+    let stat = String::from_utf8_lossy(&stat.stdout).trim().to_owned();
+    !stat.is_empty() && !stat.starts_with('Z')
+}
+
+/// Waits until it is so; how long that took, or none where it took longer.
+pub async fn until(within: Duration, mut so: impl FnMut() -> bool) -> Option<Duration> {
+    let started = Instant::now();
+    loop {
+        if so() {
+            return Some(started.elapsed());
+        }
+        if started.elapsed() > within {
+            return None;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Writes a shell script that can be run.
+pub fn script(dir: &Path, name: &str, text: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let path = dir.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
