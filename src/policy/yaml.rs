@@ -129,3 +129,61 @@ impl<'de> Visitor<'de> for ValueVisitor {
         Ok(Value::Map(entries))
     }
 }
+
+/// Why a text is not a YAML document, and where.
+#[derive(Debug)]
+pub(super) struct NotYaml {
+    pub(super) message: String,
+    pub(super) help: Option<&'static str>,
+    /// A line and a column at least: a syntax error knows no byte.
+    pub(super) at: Option<Span>,
+}
+
+/// Reads a text into a tree. The limits keep a hostile file from costing more than a moment.
+pub(super) fn read(text: &str) -> Result<Node, NotYaml> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: 32,
+            max_nodes: 200_000,
+            flow_nesting_limit: 32,
+            max_documents: 1,
+            max_aliases: 10_000,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 100_000,
+        },
+        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::Error,
+        merge_keys: serde_saphyr::MergeKeyPolicy::Merge,
+        reject_unsupported_tags: true,
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| explain(&error))
+}
+
+/// The reader's own words where they say what to do; ours where they speak of its settings.
+fn explain(error: &serde_saphyr::Error) -> NotYaml {
+    let at = error.location().map(Span::from);
+    let text = error.to_string();
+    let text = text.split_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+    let (message, help) = if let Some(rest) = text.strip_prefix("duplicate mapping key: ") {
+        let key = rest.split_once(", set ").map_or(rest, |(key, _)| key);
+        (format!("the field `{key}` stands twice"), Some("keep one of the two"))
+    } else if text.contains("Documents {") || text.contains("multiple YAML documents") {
+        ("a second document begins here".to_owned(), Some("a policy file is one document: remove the `---`"))
+    } else if text.contains("udget breached") || text.contains("limit exceeded") || text.contains("imit") {
+        (
+            "the file is nested too deep, or its aliases expand too far".to_owned(),
+            Some("a policy file needs no more than 32 levels and 200,000 values"),
+        )
+    } else if text.contains("recursive references") {
+        ("an anchor contains itself".to_owned(), Some("write the value out"))
+    } else if text.contains("tabs disallowed") || text.contains("tab") {
+        ("a tab stands where only spaces may".to_owned(), Some("indent with spaces"))
+    } else if text.contains("null into string") || text.contains("expected string scalar") {
+        ("a field's name must be a text".to_owned(), None)
+    } else {
+        (text.to_owned(), None)
+    };
+    NotYaml { message, help, at }
+}
