@@ -106,7 +106,7 @@ pub fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, NotFound> {
 }
 
 /// The policy files that a folder holds where none is named.
-fn find_in(folder: &Path) -> Result<Vec<PathBuf>, NotFound> {
+pub(super) fn find_in(folder: &Path) -> Result<Vec<PathBuf>, NotFound> {
     let usual = ["policies.yaml", "policies"].map(|name| folder.join(name));
     usual.iter().find(|path| path.exists()).map_or(Err(NotFound::Nothing), |path| files_of(path))
 }
@@ -130,4 +130,3 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, NotFound> {
     files.sort();
     if files.is_empty() { Err(NotFound::EmptyFolder(path.to_owned())) } else { Ok(files) }
 }
-

@@ -18,3 +18,6 @@ pub use snippet::{Look, Message, Tone, snippet};
 
 /// The commented policy file that `audit init` writes.
 pub const STARTER: &str = include_str!("starter.yaml");
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::snippet::{Look, Message, Tone, ceil, floor, snippet, whole_file};
 use super::Source;
+use super::snippet::{Look, Message, Tone, ceil, floor, snippet, whole_file};
 use crate::words::{Place, Span};
 
 /// One thing that is wrong with a policy file.
@@ -150,7 +150,9 @@ pub enum NotFound {
     #[error("{}: the folder has no file that ends in .yaml or .yml: name a policy file, or write one with `audit init`", .0.display())]
     EmptyFolder(PathBuf),
     /// Nothing was named, and nothing stands where a policy file usually does.
-    #[error("no policy file: neither `policies.yaml` nor the folder `policies` is here: name one with `--policies`, or write one with `audit init`")]
+    #[error(
+        "no policy file: neither `policies.yaml` nor the folder `policies` is here: name one with `--policies`, or write one with `audit init`"
+    )]
     Nothing,
 }
 

@@ -70,9 +70,14 @@ pub fn snippet(source: &Source, span: Span, message: &Message<'_>, look: Look) -
     if let Some(id) = message.id {
         title = title.id(printable(id));
     }
-    let origin = Origin::path(printable(&source.name())).line(line.number).char_column(line.column);
+    let path = printable(&source.name());
     let text = Snippet::source(line.text.as_str()).line_start(line.number).annotation(annotation);
-    let mut group: Group<'_> = title.element(origin).element(text);
+    let mut group: Group<'_> = if line.is_cut {
+        // The renderer would count the column in what is left of the line.
+        title.element(Origin::path(path).line(line.number).char_column(line.column)).element(text)
+    } else {
+        title.element(text.path(path))
+    };
     for note in message.notes {
         group = group.element(Level::NOTE.message(printable(note)));
     }
@@ -102,6 +107,8 @@ fn rendered(report: &[Group<'_>], look: Look) -> String {
 struct Line {
     number: usize,
     column: usize,
+    /// Whether its beginning is missing.
+    is_cut: bool,
     text: String,
     underlined: std::ops::Range<usize>,
 }
@@ -115,7 +122,8 @@ impl Line {
         let start = start.min(last);
         let end = ceil(text, start.saturating_add(span.len)).min(last);
         // A line may be as long as the file: only what lies around the underlined start is shown.
-        let from = text[first..start].char_indices().rev().nth(AROUND - 1).map_or(first, |(at, _)| first + at);
+        let from =
+            text[first..start].char_indices().rev().nth(AROUND - 1).map_or(first, |(at, _)| first + at);
         let to = text[start..last].char_indices().nth(AROUND).map_or(last, |(at, _)| start + at);
         let end = end.min(to);
         let cut = |at: bool| if at { "\u{2026}" } else { "" };
@@ -126,6 +134,7 @@ impl Line {
         Line {
             number: place.line,
             column: place.column,
+            is_cut: from > first,
             underlined: before.len()..before.len() + inside.len(),
             text: format!("{before}{inside}{after}"),
         }
@@ -190,7 +199,7 @@ mod tests {
         let text = snippet(&source, span, &message, Look::PLAIN);
         assert_eq!(
             text,
-            "error[undecided]: wrong\n --> policies.yaml:2:10\n  |\n2 | service: shöp\n  |          ^^^^ here\n  = help: do this\n",
+            "error[undecided]: wrong\n --> policies.yaml:2:10\n  |\n2 | service: shöp\n  |          ^^^^ here\n  |\n  = help: do this\n",
         );
     }
 

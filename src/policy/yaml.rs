@@ -161,29 +161,48 @@ pub(super) fn read(text: &str) -> Result<Node, NotYaml> {
     serde_saphyr::from_str_with_options(text, options).map_err(|error| explain(&error))
 }
 
-/// The reader's own words where they say what to do; ours where they speak of its settings.
+/// The reader's own words where they say what is wrong; ours where they speak of its settings.
 fn explain(error: &serde_saphyr::Error) -> NotYaml {
+    use serde_saphyr::Error;
+    use serde_saphyr::budget::BudgetBreach;
+
     let at = error.location().map(Span::from);
-    let text = error.to_string();
-    let text = text.split_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-    let (message, help) = if let Some(rest) = text.strip_prefix("duplicate mapping key: ") {
-        let key = rest.split_once(", set ").map_or(rest, |(key, _)| key);
-        (format!("the field `{key}` stands twice"), Some("keep one of the two"))
-    } else if text.contains("Documents {") || text.contains("multiple YAML documents") {
-        ("a second document begins here".to_owned(), Some("a policy file is one document: remove the `---`"))
-    } else if text.contains("udget breached") || text.contains("limit exceeded") || text.contains("imit") {
-        (
-            "the file is nested too deep, or its aliases expand too far".to_owned(),
-            Some("a policy file needs no more than 32 levels and 200,000 values"),
-        )
-    } else if text.contains("recursive references") {
-        ("an anchor contains itself".to_owned(), Some("write the value out"))
-    } else if text.contains("tabs disallowed") || text.contains("tab") {
-        ("a tab stands where only spaces may".to_owned(), Some("indent with spaces"))
-    } else if text.contains("null into string") || text.contains("expected string scalar") {
-        ("a field's name must be a text".to_owned(), None)
-    } else {
-        (text.to_owned(), None)
+    // What went wrong inside an alias is what went wrong.
+    let cause = match error {
+        Error::AliasError { error, .. } => error,
+        other => other,
+    };
+    let (message, help) = match cause {
+        Error::DuplicateMappingKey { key: Some(key), .. } => {
+            (format!("the field `{key}` stands twice"), Some("keep one of the two"))
+        }
+        Error::MultipleDocuments { .. } | Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => (
+            "a second document begins here".to_owned(),
+            Some("a policy file is one document: remove the `---` and what follows it, or make it a file"),
+        ),
+        Error::Budget { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => (TOO_MUCH.to_owned(), Some(ENOUGH)),
+        Error::RecursiveReferencesRequireWeakTypes { .. } => {
+            ("an anchor contains itself".to_owned(), Some("write the value out"))
+        }
+        Error::NullIntoString { .. } => ("a field's name is empty".to_owned(), Some("name the field")),
+        other => {
+            let text = other.to_string();
+            let text = text.split_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+            match text {
+                "recursion limit exceeded" => (TOO_MUCH.to_owned(), Some(ENOUGH)),
+                "expected string scalar" => ("a field's name must be a text".to_owned(), None),
+                text if text.starts_with("tabs disallowed") => {
+                    ("a tab stands where only spaces may".to_owned(), Some("indent with spaces"))
+                }
+                text => (text.to_owned(), None),
+            }
+        }
     };
     NotYaml { message, help, at }
 }
+
+const TOO_MUCH: &str = "the file is nested too deep, or its aliases expand too far";
+const ENOUGH: &str = "a policy file needs no more than 32 levels and 200,000 values";

@@ -47,8 +47,7 @@ impl ClientLayer {
     pub(super) fn over(&self, file: &ClientLayer) -> Client {
         let (command_timeout, command_timeout_at) =
             self.command_timeout.or(file.command_timeout).unwrap_or_default();
-        let (attempts, attempts_at) =
-            self.attempts.or(file.attempts).unwrap_or((1, command_timeout_at));
+        let (attempts, attempts_at) = self.attempts.or(file.attempts).unwrap_or((1, command_timeout_at));
         Client {
             connect_timeout: self.connect_timeout.or(file.connect_timeout).unwrap_or(command_timeout),
             command_timeout,
@@ -122,7 +121,8 @@ impl Check {
             (Some(node), None) => self.duration(node, "`fixed`").map(Backoff::Fixed),
             (None, Some(node)) => self.exponential(node),
             _ => {
-                let help = "write `none`, `{fixed: 50ms}` or `{exponential: {base: 10ms, cap: 1s}}`".to_owned();
+                let help =
+                    "write `none`, `{fixed: 50ms}` or `{exponential: {base: 10ms, cap: 1s}}`".to_owned();
                 self.wrong(map.at, "`backoff` needs one of `fixed` and `exponential`", Some(help));
                 None
             }

@@ -9,8 +9,7 @@ use crate::policy::problem::Problems;
 use crate::policy::yaml::{Node, Value};
 use crate::policy::{Persistence, PolicyFile, Source};
 
-const FIELDS: [&str; 8] =
-    ["version", "service", "server", "client", "budget", "uses", "requests", "rules"];
+const FIELDS: [&str; 8] = ["version", "service", "server", "client", "budget", "uses", "requests", "rules"];
 
 /// The version of policy files that is read.
 const VERSION: i128 = 1;
@@ -49,7 +48,9 @@ impl Check {
         match &node.value {
             Value::Int(VERSION) => {}
             Value::Int(other) => {
-                let help = format!("this tool reads version {VERSION}: write `version: {VERSION}`, or use the tool that reads {other}");
+                let help = format!(
+                    "this tool reads version {VERSION}: write `version: {VERSION}`, or use the tool that reads {other}"
+                );
                 self.wrong(node.at, format!("the file's version is {other}"), Some(help));
             }
             other => self.wrong_type(node.at, "`version`", &format!("the number {VERSION}"), other),

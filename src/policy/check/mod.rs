@@ -8,6 +8,7 @@ mod budget;
 mod client;
 mod custom;
 mod document;
+mod kind_fields;
 mod operations;
 mod requests;
 mod scalar;

@@ -41,9 +41,9 @@ impl Check {
             Some(list.iter().filter_map(|node| self.call(node, known)).collect())
         });
         let budget = map.get("budget").map(|node| self.budget(node)).unwrap_or_default();
-        let rate = map.get("rate").and_then(|node| {
-            self.number(node, "`rate`", "requests per second, above 0", |rate| rate > 0.0)
-        });
+        let rate = map
+            .get("rate")
+            .and_then(|node| self.number(node, "`rate`", "requests per second, above 0", |rate| rate > 0.0));
         let threads = map.get("threads").and_then(|node| self.small_count(node, "`threads`", u32::MAX));
         let (name, at) = name?;
         Some(Request { name, at, calls: calls?, budget: Budget(budget), rate, threads })
@@ -95,7 +95,8 @@ impl Check {
             None => (text.as_str(), None),
         };
         let Some(index) = known.index.get(name).copied() else {
-            let help = "a call names a use of this file and one of its operations: `use.operation`".to_owned();
+            let help =
+                "a call names a use of this file and one of its operations: `use.operation`".to_owned();
             let names = known.drafts.iter().filter_map(|draft| Some(draft.name.as_ref()?.0.as_str()));
             self.unknown(node.at, format!("there is no use `{name}`"), name, names, Some(help));
             return None;

@@ -19,7 +19,11 @@ impl Check {
         };
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         if text.is_empty() {
-            self.wrong(node.at, format!("{what} is empty"), Some("say something, or leave it out".to_owned()));
+            self.wrong(
+                node.at,
+                format!("{what} is empty"),
+                Some("say something, or leave it out".to_owned()),
+            );
             return None;
         }
         self.without_control(&text, node.at, what).then_some(text)
@@ -108,9 +112,7 @@ impl Check {
                     (format!("{what} is above ten years"), "a shorter duration says as much".to_owned())
                 }
                 Ok(duration) => return Some(duration),
-                Err(error) => {
-                    (format!("{what} is no duration: `{text}` ({error})"), written.to_owned())
-                }
+                Err(error) => (format!("{what} is no duration: `{text}` ({error})"), written.to_owned()),
             },
             other => {
                 self.wrong_type(node.at, what, "a duration, such as `250ms` or `1.5s`", other);
@@ -219,8 +221,13 @@ impl Check {
             return None;
         }
         if text.contains("${env:") {
-            let help = "write the text itself; a placeholder such as `${id}` is filled by the audit".to_owned();
-            self.wrong(at, format!("{what} takes no `${{env:...}}`: it is reserved and not there yet"), Some(help));
+            let help =
+                "write the text itself; a placeholder such as `${id}` is filled by the audit".to_owned();
+            self.wrong(
+                at,
+                format!("{what} takes no `${{env:...}}`: it is reserved and not there yet"),
+                Some(help),
+            );
             return None;
         }
         match KeyTemplate::parse(text) {

@@ -4,13 +4,13 @@ use super::budget::{Layer, UseBudget};
 use super::client::ClientLayer;
 use super::operations::{Names, PerOperation};
 use super::{Check, Map, listed};
-use crate::kinds::{FieldSpec, FieldValue, Fields, Kind, Operation, Presence, Shape};
+use crate::kinds::{Kind, Operation};
 use crate::policy::yaml::{Node, Value};
 use crate::policy::{Backend, Use, UseOperation};
 use crate::words::{KnownFrom, OutagePolicy, Span};
 
 /// The fields that a use of any kind may have.
-const FIELDS: [&str; 12] = [
+pub(super) const FIELDS: [&str; 12] = [
     "name",
     "kind",
     "key",
@@ -49,17 +49,20 @@ impl Check {
             .required(&map, "a use", "name", "dataset-lock")
             .and_then(|node| self.name(node, "the name of a use").map(|name| (name, node.at)));
         let what = draft.name.as_ref().map_or("a use".to_owned(), |(name, _)| format!("the use `{name}`"));
-        let backend = map.get("backend").map_or(Some(Backend::Redis), |node| {
-            self.word(node, "`backend`", Backend::ALL)
-        });
+        let backend = map
+            .get("backend")
+            .map_or(Some(Backend::Redis), |node| self.word(node, "`backend`", Backend::ALL));
         let client = map.get("client").map(|node| self.client(node)).unwrap_or_default();
         draft.lacks_timeout = backend != Some(Backend::InMemory)
             && !client.has_command_timeout()
             && !file.client.has_command_timeout();
-        let kind = self.required(&map, &what, "kind", "lock").and_then(|node| {
-            self.word(node, "`kind`", Kind::ALL.map(|kind| (kind.name(), kind)))
-        });
-        let Some(kind) = kind else { return draft };
+        let kind = self
+            .required(&map, &what, "kind", "lock")
+            .and_then(|node| self.word(node, "`kind`", Kind::ALL.map(|kind| (kind.name(), kind))));
+        let Some(kind) = kind else {
+            self.fields_of_any_kind(&map, &what);
+            return draft;
+        };
         self.fields_known(&map, &what, kind);
 
         let commands = self.commands(&map, &what, kind);
@@ -107,31 +110,6 @@ impl Check {
         draft
     }
 
-    /// Records each field that neither every use nor this kind has, and says whose it is.
-    fn fields_known(&mut self, map: &Map<'_>, what: &str, kind: Kind) {
-        let own = fields_of(kind);
-        for (key, _) in map.entries {
-            let name = key.text.as_str();
-            if FIELDS.contains(&name) || own.contains(&name) {
-                continue;
-            }
-            let others: Vec<&str> = Kind::ALL
-                .into_iter()
-                .filter(|other| fields_of(*other).contains(&name))
-                .map(Kind::name)
-                .collect();
-            if others.is_empty() {
-                let known = || FIELDS.into_iter().chain(own.iter().copied());
-                let help = format!("the fields of the kind `{}` are {}", kind.name(), listed(known()));
-                self.unknown(key.at, format!("{what} has no field `{name}`"), name, known(), Some(help));
-            } else {
-                let message = format!("the kind `{}` does not use the field `{name}`", kind.name());
-                let help = format!("{} does: remove the field, or change the kind", listed(others));
-                self.wrong(key.at, message, Some(help));
-            }
-        }
-    }
-
     /// The operations that the service has, in the order of the kind.
     fn chosen(&mut self, map: &Map<'_>, what: &str, all: &[Operation]) -> Vec<Operation> {
         let Some(node) = map.get("operations") else { return all.to_vec() };
@@ -155,53 +133,6 @@ impl Check {
             self.wrong(node.at, "`operations` is empty", Some(help));
         }
         all.iter().filter(|operation| chosen.contains(operation.name())).cloned().collect()
-    }
-
-    /// The fields of the kind, as its specification says. A use in memory sends nothing, so it needs none.
-    fn kind_fields(&mut self, map: &Map<'_>, what: &str, kind: Kind, in_memory: bool) -> Fields {
-        let mut fields = Fields::default();
-        let mut whole = true;
-        for spec in kind.spec().fields {
-            let value = match (map.get(spec.name), spec.presence) {
-                (Some(node), _) => {
-                    let value = self.kind_field(node, spec);
-                    whole &= value.is_some();
-                    value
-                }
-                (None, Presence::Required) => {
-                    whole = false;
-                    if !in_memory {
-                        let message = format!("{what} has no `{}`", spec.name);
-                        let help = format!("add `{}: {}` ({})", spec.name, example(spec.shape), spec.says);
-                        self.wrong(map.at, message, Some(help));
-                    }
-                    None
-                }
-                (None, Presence::DefaultWord(word)) => Some(FieldValue::Word(word)),
-                (None, Presence::DefaultFalse) => Some(FieldValue::Flag(false)),
-                (None, Presence::Optional(_)) => None,
-            };
-            if let Some(value) = value {
-                fields.insert(spec.name, value);
-            }
-        }
-        if whole && let Err((field, sentence)) = (kind.spec().check)(&fields) {
-            self.wrong(map.get(field).map_or(map.at, |node| node.at), sentence, None);
-        }
-        fields
-    }
-
-    fn kind_field(&mut self, node: &Node, spec: &FieldSpec) -> Option<FieldValue> {
-        let what = format!("`{}`", spec.name);
-        match spec.shape {
-            Shape::Duration => self.server_duration(node, &what).map(FieldValue::Duration),
-            Shape::Count => self.count(node, &what, u64::from(u32::MAX)).map(FieldValue::Count),
-            Shape::Flag => self.flag(node, &what).map(FieldValue::Flag),
-            Shape::Word(words) => {
-                self.word(node, &what, words.iter().map(|word| (*word, *word))).map(FieldValue::Word)
-            }
-            Shape::Key => self.key(node, &what).map(FieldValue::Key),
-        }
     }
 
     /// What is declared for the operations.
@@ -286,21 +217,5 @@ impl Declared {
             known_from: self.known_from.of(name).map_or(KnownFrom::Assumed, |(source, _)| source),
             because: self.because.of(name).map(|(text, _)| text),
         }
-    }
-}
-
-/// The fields of a kind beside those of every use.
-fn fields_of(kind: Kind) -> Vec<&'static str> {
-    let commands = (kind == Kind::Custom).then_some("commands");
-    kind.spec().fields.iter().map(|field| field.name).chain(commands).collect()
-}
-
-fn example(shape: Shape) -> String {
-    match shape {
-        Shape::Duration => "30s".to_owned(),
-        Shape::Count => "100".to_owned(),
-        Shape::Flag => "true".to_owned(),
-        Shape::Word(words) => words.first().copied().unwrap_or_default().to_owned(),
-        Shape::Key => "\"my-use:${id}\"".to_owned(),
     }
 }
