@@ -143,3 +143,39 @@ fn the_place_of_a_declaration_can_be_shown() {
     assert!(text.starts_with("error[undecided]: nobody decided\n"), "{text}");
     assert!(text.contains("on_outage: undecided") && text.contains("^^^^^^^^^"), "{text}");
 }
+
+#[test]
+fn the_documentation_names_every_field_operation_and_word() {
+    use crate::kinds::{Kind, Shape};
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/policy-file.md");
+    let text = std::fs::read_to_string(path).expect("it is there");
+    for kind in Kind::ALL {
+        let row = text
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{}` |", kind.name())))
+            .unwrap_or_else(|| panic!("no row for {}", kind.name()));
+        let operations = kind.spec().operations.iter().map(|operation| operation.name);
+        for name in operations.chain(kind.spec().fields.iter().map(|field| field.name)) {
+            assert!(row.contains(&format!("`{name}`")), "{}: {name}", kind.name());
+        }
+        for field in kind.spec().fields {
+            let Shape::Word(words) = field.shape else { continue };
+            assert!(words.iter().all(|word| row.contains(&format!("`{word}`"))), "{}", field.name);
+        }
+    }
+    for policy in OutagePolicy::ALL {
+        assert!(text.contains(&format!("`{}`", policy.name())));
+    }
+}
+
+#[test]
+fn the_examples_of_the_documentation_are_read_without_a_problem() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/policy-file.md");
+    let text = std::fs::read_to_string(path).expect("it is there");
+    let blocks: Vec<&str> =
+        text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let [minimal, uses, requests, custom] = blocks.as_slice() else { panic!("four examples") };
+    good(minimal);
+    let jwt = "  - {name: jwt-revocation, kind: jwt_revocation, key: \"j:${id}\", ttl: 1h}\n";
+    good(&format!("{}{uses}{jwt}{custom}{requests}", super::HEAD));
+}
