@@ -129,3 +129,80 @@ impl<'de> Visitor<'de> for ValueVisitor {
         Ok(Value::Map(entries))
     }
 }
+
+/// Why a text is not a YAML document, and where.
+#[derive(Debug)]
+pub(super) struct NotYaml {
+    pub(super) message: String,
+    pub(super) help: Option<&'static str>,
+    /// A line and a column at least: a syntax error knows no byte.
+    pub(super) at: Option<Span>,
+}
+
+/// Reads a text into a tree. The limits keep a hostile file from costing more than a moment.
+pub(super) fn read(text: &str) -> Result<Node, NotYaml> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: 32,
+            max_nodes: 200_000,
+            flow_nesting_limit: 32,
+            max_documents: 1,
+            max_aliases: 10_000,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 100_000,
+        },
+        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::Error,
+        merge_keys: serde_saphyr::MergeKeyPolicy::Merge,
+        reject_unsupported_tags: true,
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| explain(&error))
+}
+
+/// The reader's own words where they say what is wrong; ours where they speak of its settings.
+fn explain(error: &serde_saphyr::Error) -> NotYaml {
+    use serde_saphyr::Error;
+    use serde_saphyr::budget::BudgetBreach;
+
+    let at = error.location().map(Span::from);
+    // What went wrong inside an alias is what went wrong.
+    let cause = match error {
+        Error::AliasError { error, .. } => error,
+        other => other,
+    };
+    let (message, help) = match cause {
+        Error::DuplicateMappingKey { key: Some(key), .. } => {
+            (format!("the field `{key}` stands twice"), Some("keep one of the two"))
+        }
+        Error::MultipleDocuments { .. } | Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => (
+            "a second document begins here".to_owned(),
+            Some("a policy file is one document: remove the `---` and what follows it, or make it a file"),
+        ),
+        Error::Budget { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => (TOO_MUCH.to_owned(), Some(ENOUGH)),
+        Error::RecursiveReferencesRequireWeakTypes { .. } => {
+            ("an anchor contains itself".to_owned(), Some("write the value out"))
+        }
+        Error::NullIntoString { .. } => ("a field's name is empty".to_owned(), Some("name the field")),
+        other => {
+            let text = other.to_string();
+            let text = text.split_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+            match text {
+                "recursion limit exceeded" => (TOO_MUCH.to_owned(), Some(ENOUGH)),
+                "expected string scalar" => ("a field's name must be a text".to_owned(), None),
+                text if text.starts_with("tabs disallowed") => {
+                    ("a tab stands where only spaces may".to_owned(), Some("indent with spaces"))
+                }
+                text => (text.to_owned(), None),
+            }
+        }
+    };
+    NotYaml { message, help, at }
+}
+
+const TOO_MUCH: &str = "the file is nested too deep, or its aliases expand too far";
+const ENOUGH: &str = "a policy file needs no more than 32 levels and 200,000 values";
