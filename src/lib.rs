@@ -12,4 +12,5 @@ pub mod plan;
 pub mod policy;
 pub mod redis;
 pub mod report;
+pub mod run;
 pub mod words;

@@ -9,5 +9,5 @@ use clap::Parser;
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     cli.color.write_global();
-    cli::run(cli).into()
+    cli::run(cli)
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use redis_outage_audit::plan::{Limits, Plan, Wishes};
@@ -31,7 +32,10 @@ pub(crate) fn run(args: &AuditArgs) -> Exit {
         }
     };
     match audit(args, &files, &wishes) {
-        Ok(Ended::Interrupted(exit)) => exit,
+        Ok(Ended::Interrupted(exit)) => {
+            screen::err("interrupted: the servers are gone, and nothing was reported\n");
+            exit
+        }
         Ok(Ended::Reported(report)) => deliver(args, &files, &report),
         Err(error) => {
             screen::error(&error);
@@ -54,7 +58,11 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>]) -> anyhow::Result<Wishes>
             (_, Some(state)) => states.push(state),
             (_, None) => {
                 let known = State::ALL.map(State::name);
-                bail!("--states {name}: no such state{}; there are {} and all", closest(name, known), known.join(", "));
+                bail!(
+                    "--states {name}: no such state{}; there are {} and all",
+                    closest(name, known),
+                    known.join(", ")
+                );
             }
         }
     }
@@ -89,7 +97,7 @@ fn audit(args: &AuditArgs, files: &[Arc<PolicyFile>], wishes: &Wishes) -> anyhow
         let setinfo = binary.knows_setinfo();
         let exe = std::env::current_exe().context("the path of this program is not known")?;
         let workshop = Workshop::open(binary, exe).await?;
-        let limits = Limits::of(open_file_limit(), workshop.max_clients(), ephemeral_ports());
+        let limits = Limits::of(open_file_limit(), ephemeral_ports());
         let plan = Arc::new(Plan::new(files.to_vec(), wishes, limits, setinfo));
         let progress = Arc::new(Progress::new(args.quiet, plan.longest_chain()));
         let name = format!("{:08x}", rand::random::<u32>());
@@ -102,20 +110,16 @@ fn audit(args: &AuditArgs, files: &[Arc<PolicyFile>], wishes: &Wishes) -> anyhow
             exit = interrupted() => Ok(Err(exit)),
         };
         progress.finish();
-        drop(run);
-        workshop.close().await;
         Ok::<_, anyhow::Error>(match outcome? {
             Ok(observations) => {
                 let info = RunInfo { run: name, seed, setinfo };
                 Ended::Reported(Box::new(report::assemble(&plan, observations, &info)))
             }
-            Err(exit) => {
-                screen::err("interrupted: the servers are gone, and nothing was reported\n");
-                Ended::Interrupted(exit)
-            }
+            Err(exit) => Ended::Interrupted(exit),
         })
     });
-    runtime.shutdown_background();
+    // Ends what was interrupted, and with it the servers; the guard ends what this does not.
+    runtime.shutdown_timeout(Duration::from_secs(2));
     ended
 }
 

@@ -25,7 +25,11 @@ pub(crate) fn init(args: &InitArgs) -> Exit {
         .and_then(|mut file| file.write_all(STARTER.as_bytes()));
     match written {
         Ok(()) => {
-            screen::err(&format!("wrote {}; next: audit check --policies {}\n", path.display(), path.display()));
+            screen::err(&format!(
+                "wrote {}; next: audit check --policies {}\n",
+                path.display(),
+                path.display()
+            ));
             Exit::Conforms
         }
         Err(error) => {

@@ -51,7 +51,9 @@ fn one_kind(spec: &KindSpec) -> String {
         let _ = writeln!(text, "    {:<16}{}", "", presence(field.presence));
     }
     if spec.operations.is_empty() {
-        text.push_str("\n  commands: {NAME: {run: [[WORD, ..], ..], writes: true, idempotent: false, ok_when: any}}\n");
+        text.push_str(
+            "\n  commands: {NAME: {run: [[WORD, ..], ..], writes: true, idempotent: false, ok_when: any}}\n",
+        );
     }
     text
 }
@@ -106,6 +108,10 @@ pub(crate) fn explain(args: &ExplainArgs) -> Exit {
 
 fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Exit {
     let all: Vec<&str> = known.clone().into_iter().collect();
-    screen::error(&anyhow::anyhow!("no {what} `{name}`{}; there are {}", closest(name, known), all.join(", ")));
+    screen::error(&anyhow::anyhow!(
+        "no {what} `{name}`{}; there are {}",
+        closest(name, known),
+        all.join(", ")
+    ));
     Exit::Usage
 }

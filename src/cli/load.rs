@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redis_outage_audit::policy::{self, PolicyFile};
+use redis_outage_audit::policy::{self, Look, PolicyFile};
 
 use super::args::PolicyArgs;
 use super::exit::Exit;
@@ -21,7 +21,7 @@ pub(crate) fn load(args: &PolicyArgs) -> Result<Vec<Arc<PolicyFile>>, Exit> {
             Ok(file) => files.push(Arc::new(file)),
             Err(problems) => {
                 failed = true;
-                screen::err(&problems.render(true, screen::width()));
+                screen::err(&problems.render(Look { color: true, width: screen::width() }));
             }
         }
     }

@@ -10,13 +10,15 @@ mod load;
 mod progress;
 mod screen;
 
+use std::process::ExitCode;
+
 pub(crate) use args::Cli;
 use args::Command;
 use exit::Exit;
 
 /// Carries out a command line.
-pub(crate) fn run(cli: Cli) -> Exit {
-    match cli.command {
+pub(crate) fn run(cli: Cli) -> ExitCode {
+    let exit = match cli.command {
         None => audit::run(&cli.audit),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Init(args)) => generate::init(&args),
@@ -25,6 +27,7 @@ pub(crate) fn run(cli: Cli) -> Exit {
         Some(Command::Explain(args)) => list::explain(&args),
         Some(Command::Completions(args)) => generate::completions(&args),
         Some(Command::Man(args)) => generate::man(&args),
-        Some(Command::Reap(args)) => redis_outage_audit::redis::Reaper::main(&args.directory),
-    }
+        Some(Command::Reap(args)) => return redis_outage_audit::redis::Reaper::main(&args.directory),
+    };
+    exit.into()
 }

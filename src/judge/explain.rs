@@ -21,7 +21,8 @@ mod tests {
     fn the_page_has_a_part_for_each_code_that_names_its_severity_and_basis_and_none_for_another() {
         for code in Code::ALL {
             let text = explain(*code);
-            let first = format!("Severity {}, basis {}.", code.default_severity().name(), code.basis().name());
+            let first =
+                format!("Severity {}, basis {}.", code.default_severity().name(), code.basis().name());
             assert!(text.starts_with(&first), "{code}: {text}");
             assert!(text.lines().count() > 4, "{code} is explained in more than a line");
         }

@@ -1,1 +1,134 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
+use super::*;
+use crate::observe::{Cell, Probe, Proof, ServerInfo};
+use crate::plan::{Limits, Wishes};
+use crate::policy::{Source, parse};
+use crate::words::{Answer, Phase, Reply};
+
+/// A lock whose `acquire` has a budget of 100 ms in an outage and 1 ms healthy, and this rest.
+fn plan(rest: &str) -> Plan {
+    let text = format!(
+        "version: 1\nservice: s\nclient: {{command_timeout: 90ms}}\nuses:\n  - name: l\n    kind: lock\n    key: l:${{id}}\n    ttl: 30s\n    operations: [acquire]\n    on_outage: fail_open\n    budget: {{healthy: 1ms, paused: 100ms, stopped: 100ms}}\n{rest}"
+    );
+    let source = Arc::new(Source { path: PathBuf::from("policies.yaml"), text });
+    let wishes = Wishes {
+        states: State::ALL.to_vec(),
+        only: Vec::new(),
+        samples: 20,
+        give_up: Duration::from_secs(15),
+        serial: false,
+    };
+    Plan::new(vec![Arc::new(parse(source).unwrap())], &wishes, Limits::of(20_000, 28_000), false)
+}
+
+/// A cell whose probes all got this reply at these costs.
+fn cell(state: State, reply: Reply, costs_us: &[u64], jitter_us: u64) -> Cell {
+    let key = CellKey { file: 0, use_index: 0, operation_index: 0, state };
+    let probes = costs_us
+        .iter()
+        .map(|cost| Probe {
+            id: "p".to_owned(),
+            sent_us: 1_000,
+            ended_us: 1_000 + cost,
+            reply: reply.clone(),
+            attempts: Vec::new(),
+        })
+        .collect();
+    Cell { key, probes, proof: Proof::Held("seen".to_owned()), jitter_us }
+}
+
+fn healthy() -> Cell {
+    cell(State::Healthy, Reply::Answered(Answer::Yes), &[50; 20], 0)
+}
+
+fn paused(costs_us: &[u64], jitter_us: u64) -> Cell {
+    cell(State::Paused, Reply::TimedOut(Phase::Command), costs_us, jitter_us)
+}
+
+fn judged(plan: &Plan, cells: Vec<Cell>) -> Judgement {
+    let server = ServerInfo { name: "redis-server".to_owned(), version: "7.0.15".to_owned() };
+    judge(plan, 0, &Observations { server, cells, chains: Vec::new(), wall_us: 0 }, false)
+}
+
+fn codes(judgement: &Judgement) -> Vec<Code> {
+    judgement.findings.iter().map(|finding| finding.code).collect()
+}
+
+#[test]
+fn within_its_budget_a_fail_open_lock_only_has_what_its_policy_implies() {
+    let judgement = judged(&plan(""), vec![healthy(), paused(&[90_500; 20], 0)]);
+    assert_eq!(codes(&judgement), [Code::DoubleEntry]);
+    assert_eq!(judgement.verdict(), Verdict::Conforms);
+}
+
+#[test]
+fn an_outage_is_judged_at_its_worst_probe_and_an_excess_within_the_jitter_does_not_count() {
+    let mut costs = [95_000; 20];
+    costs[7] = 112_000;
+    for (jitter_us, departs) in [(0, true), (11_000, true), (12_000, false), (90_000, false)] {
+        let judgement = judged(&plan(""), vec![healthy(), paused(&costs, jitter_us)]);
+        assert_eq!(codes(&judgement).contains(&Code::BudgetExceeded), departs, "jitter {jitter_us}");
+    }
+    costs[7] = 126_000;
+    let judgement = judged(&plan(""), vec![healthy(), paused(&costs, 90_000)]);
+    assert!(codes(&judgement).contains(&Code::BudgetExceeded), "jitter excuses 25 ms at most");
+    assert_eq!(judgement.findings[0].place.span.line, 11);
+    assert_eq!(judgement.verdict(), Verdict::Departs);
+}
+
+#[test]
+fn healthy_is_judged_at_its_median() {
+    let mut costs = [50; 21];
+    costs[..10].fill(40_000);
+    let answered = Reply::Answered(Answer::Yes);
+    let judgement = judged(&plan(""), vec![cell(State::Healthy, answered.clone(), &costs, 0)]);
+    assert_eq!(codes(&judgement), []);
+    costs[10] = 40_000;
+    let judgement = judged(&plan(""), vec![cell(State::Healthy, answered, &costs, 0)]);
+    assert_eq!(codes(&judgement), [Code::BudgetExceeded]);
+}
+
+#[test]
+fn what_is_not_proven_is_inconclusive_and_nothing_else_is_said_of_it() {
+    let mut unproven = paused(&[500_000; 20], 0);
+    unproven.proof = Proof::NotProven("the pause ran out".to_owned());
+    let key = unproven.key;
+    let judgement = judged(&plan(""), vec![healthy(), unproven]);
+    assert_eq!(codes(&judgement), [Code::FaultNotProven]);
+    assert_eq!(judgement.verdict(), Verdict::Inconclusive);
+    assert_eq!(judgement.cell(key).verdict(), Verdict::Inconclusive);
+}
+
+#[test]
+fn a_failed_control_takes_the_belief_from_every_state() {
+    let broken = cell(State::Healthy, Reply::Reset, &[50; 20], 0);
+    let judgement = judged(&plan(""), vec![broken, paused(&[500_000; 20], 0)]);
+    assert_eq!(codes(&judgement), [Code::ControlFailed]);
+    assert_eq!(judgement.findings[0].states, [State::Healthy, State::Paused]);
+    let mut one_in_twenty = healthy();
+    one_in_twenty.probes[3].reply = Reply::Reset;
+    assert_eq!(codes(&judged(&plan(""), vec![one_in_twenty])), []);
+}
+
+#[test]
+fn rules_change_what_a_finding_counts_for() {
+    let denied = plan("rules: {double-entry: deny}\n");
+    assert_eq!(judged(&denied, vec![healthy(), paused(&[90_000; 20], 0)]).verdict(), Verdict::Departs);
+    let allowed = plan("rules: {budget-exceeded: allow, double-entry: allow}\n");
+    assert_eq!(judged(&allowed, vec![healthy(), paused(&[500_000; 20], 0)]).verdict(), Verdict::Conforms);
+}
+
+#[test]
+fn what_was_measured_takes_the_place_of_what_was_predicted() {
+    let mut plan = plan("");
+    let mut file = (*plan.files[0]).clone();
+    file.uses[0].client.command_timeout = Some(Duration::from_secs(2));
+    plan.files = vec![Arc::new(file)];
+    let lint: Vec<Code> = lint(&plan.files[0]).iter().map(|finding| finding.code).collect();
+    assert_eq!(lint, [Code::BudgetUnreachable]);
+    let judgement = judged(&plan, vec![healthy(), paused(&[2_000_500; 20], 0)]);
+    assert_eq!(codes(&judgement), [Code::BudgetExceeded, Code::DoubleEntry]);
+}

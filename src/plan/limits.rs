@@ -10,8 +10,8 @@ const MOST_CONNECTIONS: usize = 5_800;
 /// Open files that are not probes' connections: servers' pipes and logs, the witness, the runtime.
 const OTHER_FILES: usize = 200;
 
-/// The most connections on one server, so that the next batch can begin as soon as one ends.
-const PER_SERVER: usize = 1_500;
+/// How many servers share the connections, so that the next batch can begin as soon as one ends.
+const SERVERS_AT_ONCE: usize = 4;
 
 /// How many times in a row the connections may be used up in one state before the samples are lowered.
 const WAVES: usize = 2;
@@ -27,18 +27,18 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of a machine with this many open files a process, this many clients a server, and this many ports.
-    pub fn of(open_files: usize, max_clients: usize, ports: usize) -> Limits {
-        let by_files = open_files.saturating_sub(OTHER_FILES);
+    /// The limits of a machine with this many open files a process, which is also what bounds a server's clients, and
+    /// this many ports.
+    pub fn of(open_files: u64, ports: usize) -> Limits {
+        let by_files = usize::try_from(open_files).unwrap_or(usize::MAX).saturating_sub(OTHER_FILES);
         // A closed connection holds its port for a minute, and each state has a server of its own.
-        let connections =
-            MOST_CONNECTIONS.min(by_files).min(max_clients.saturating_sub(OTHER_FILES)).min(ports / 4);
+        let connections = MOST_CONNECTIONS.min(by_files).min(ports / 4);
         Limits { connections: connections.max(1) }
     }
 
     /// The most connections on one server.
     pub(super) fn per_server(self) -> usize {
-        PER_SERVER.min(self.connections)
+        (self.connections / SERVERS_AT_ONCE).max(1)
     }
 
     /// The samples that fit, given how many connections one sample of everything takes: what was wished for, or less

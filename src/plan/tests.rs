@@ -1,1 +1,137 @@
+use std::path::PathBuf;
 
+use super::*;
+use crate::policy::{Source, parse};
+
+fn file(text: &str) -> Arc<PolicyFile> {
+    let source = Arc::new(Source { path: PathBuf::from("policies.yaml"), text: text.to_owned() });
+    Arc::new(parse(source).unwrap())
+}
+
+/// One lock with this client.
+fn lock(client: &str) -> Arc<PolicyFile> {
+    file(&format!(
+        "version: 1\nservice: s\nclient: {client}\nuses:\n  - {{name: l, kind: lock, key: 'l:${{id}}', ttl: 30s, on_outage: fail_open}}\n"
+    ))
+}
+
+fn worst_ms(client: &str, state: State, setinfo: Option<bool>) -> Option<u128> {
+    worst_case(&lock(client).uses[0].client, state, setinfo).map(|worst| worst.as_millis())
+}
+
+#[test]
+fn a_paused_call_costs_its_timeout_times_its_attempts_and_its_waits() {
+    let paused = |client| worst_ms(client, State::Paused, Some(false));
+    assert_eq!(paused("{command_timeout: 2s}"), Some(2_000));
+    assert_eq!(paused("{command_timeout: 2s, attempts: 3, backoff: 50ms, on_timeout: keep}"), Some(6_100));
+    assert_eq!(
+        paused("{command_timeout: 2s, attempts: 3, backoff: 50ms, on_timeout: close, handshake: none}"),
+        Some(6_100)
+    );
+    assert_eq!(
+        paused(
+            "{command_timeout: 1s, attempts: 4, on_timeout: keep, backoff: {exponential: {base: 10ms, cap: 30ms, jitter: 1}}}"
+        ),
+        Some(4_000 + 10 + 20 + 30)
+    );
+    assert_eq!(paused("{command_timeout: none, connect_timeout: 1s}"), None);
+}
+
+#[test]
+fn a_handshake_that_waits_costs_the_connect_timeout_instead_and_setinfo_waits_only_where_it_is_known() {
+    let client = "{command_timeout: 2s, connect_timeout: 300ms, attempts: 3, backoff: 50ms, on_timeout: close, handshake: setinfo}";
+    let hello = client.replace("setinfo", "hello");
+    assert_eq!(worst_ms(client, State::Paused, Some(false)), Some(6_100));
+    assert_eq!(worst_ms(client, State::Paused, Some(true)), Some(2_700));
+    assert_eq!(worst_ms(client, State::Paused, None), Some(6_100), "the longer, where nobody knows");
+    assert_eq!(worst_ms(&hello, State::Paused, Some(false)), Some(2_700));
+}
+
+#[test]
+fn what_refuses_at_once_costs_only_the_waits_between_attempts() {
+    assert_eq!(worst_ms("{command_timeout: 2s}", State::Stopped, None), Some(0));
+    assert_eq!(
+        worst_ms("{command_timeout: 2s, attempts: 3, backoff: 50ms}", State::Stopped, None),
+        Some(100)
+    );
+    let never = "{command_timeout: 2s, attempts: 1000, on_timeout: close, reconnect: never}";
+    assert_eq!(worst_ms(never, State::Paused, None), Some(2_000));
+}
+
+const REQUESTS: &str = "version: 1\nservice: s\nclient: {command_timeout: 1s}\nuses:\n\
+    \x20 - {name: t, kind: jwt_revocation, key: 't:${id}', ttl: 1h, on_outage: fail_closed}\n\
+    \x20 - {name: l, kind: lock, key: 'l:${id}', ttl: 30s, on_outage: fail_open}\n\
+    \x20 - {name: m, kind: rate_limit, backend: in_memory}\n\
+    requests:\n\
+    \x20 - {name: r, calls: [m.take, {call: l.acquire, times: 2}, t.check, l.release]}\n";
+
+#[test]
+fn a_request_reaches_the_call_that_ends_it_and_on_a_healthy_server_its_end() {
+    let file = file(REQUESTS);
+    let request = &file.requests[0];
+    assert_eq!(reached_calls(&file, request, State::Paused).len(), 4);
+    assert_eq!(reached_calls(&file, request, State::Healthy).len(), 5);
+    assert_eq!(predicted_chain(&file, request, State::Paused, None), Some(Duration::from_secs(3)));
+    assert_eq!(predicted_chain(&file, request, State::Stopped, None), Some(Duration::ZERO));
+}
+
+fn wishes() -> Wishes {
+    Wishes {
+        states: State::ALL.to_vec(),
+        only: Vec::new(),
+        samples: 20,
+        give_up: Duration::from_secs(15),
+        serial: false,
+    }
+}
+
+#[test]
+fn a_small_file_takes_one_server_a_state_and_the_samples_that_were_wished_for() {
+    let plan = Plan::new(vec![file(REQUESTS)], &wishes(), Limits::of(20_000, 28_000), false);
+    assert_eq!((plan.controls.len(), plan.outages.len()), (1, 2));
+    assert_eq!((plan.samples, plan.healthy_samples), (20, 200));
+    assert!(plan.notes.is_empty(), "{:?}", plan.notes);
+    assert_eq!(plan.longest_chain(), Duration::from_secs(3));
+    assert!(plan.outages[0].state == State::Paused, "the longest begins first");
+}
+
+#[test]
+fn a_thousand_uses_stay_within_the_connections_and_the_plan_says_what_that_cost() {
+    let uses: String = (0..1_000)
+        .map(|n| {
+            format!("  - {{name: l{n}, kind: lock, key: 'l{n}:${{id}}', ttl: 30s, on_outage: fail_open}}\n")
+        })
+        .collect();
+    let file = file(&format!("version: 1\nservice: s\nclient: {{command_timeout: 1s}}\nuses:\n{uses}"));
+    let limits = Limits::of(20_000, 28_000);
+    let plan = Plan::new(vec![file], &wishes(), limits, false);
+    assert!((FEWEST_PROBES..20).contains(&plan.samples), "{}", plan.samples);
+    assert_eq!(plan.notes.len(), 2, "{:?}", plan.notes);
+    assert!(limits.connections <= 6_000);
+    for batch in &plan.outages {
+        assert!(batch.connections * 4 <= limits.connections, "{}", batch.connections);
+        assert_eq!(batch.connections, batch.jobs.iter().map(|job| job.connections).sum::<usize>());
+    }
+    let probes = |state| {
+        let batches = plan.outages.iter().filter(move |batch| batch.state == state);
+        batches.flat_map(|batch| &batch.jobs).map(|job| job.samples).sum::<usize>()
+    };
+    assert_eq!(probes(State::Paused), 2_000 * plan.samples);
+    assert_eq!(probes(State::Stopped), 2_000 * plan.samples);
+}
+
+#[test]
+fn a_machine_with_few_open_files_still_gets_a_plan() {
+    let plan = Plan::new(vec![file(REQUESTS)], &wishes(), Limits::of(256, 28_000), false);
+    assert!(plan.samples >= FEWEST_PROBES);
+    assert!(plan.outages.iter().all(|batch| batch.connections <= 56), "{:?}", plan.outages);
+}
+
+#[test]
+fn only_a_use_leaves_out_the_others_and_the_requests_that_call_them() {
+    let wishes = Wishes { only: vec!["l".to_owned()], ..wishes() };
+    let plan = Plan::new(vec![file(REQUESTS)], &wishes, Limits::of(20_000, 28_000), false);
+    let jobs: Vec<_> = plan.controls.iter().flat_map(|batch| &batch.jobs).collect();
+    assert_eq!(jobs.len(), 2);
+    assert!(jobs.iter().all(|job| matches!(job.what, Target::Cell(key) if key.use_index == 1)));
+}

@@ -55,7 +55,8 @@ impl ChainActor {
             }
             // A client that closes has other connections in its pool, which are as warm as the first; one that keeps
             // has the one. Calls beyond what an outage lets a request reach are not given connections of their own.
-            let same = |other: &Arc<Client>| used.client.on_timeout == OnTimeout::Keep && **other == used.client;
+            let same =
+                |other: &Arc<Client>| used.client.on_timeout == OnTimeout::Keep && **other == used.client;
             let client = match own.iter().position(same) {
                 Some(shared) => shared,
                 None if position < reached || own.is_empty() => {

@@ -98,7 +98,7 @@ impl Run {
                 Err(_) => collected.fill_in(&self.plan, deadline),
             },
         }
-        Ok(collected.observations(&self.plan, self.workshop.info(), self.clock.now_us()))
+        Ok(collected.observations(&self.plan, self.workshop.binary().info.clone(), self.clock.now_us()))
     }
 
     async fn all(self: &Arc<Self>, collected: &Arc<Collected>) -> Result<(), RunError> {

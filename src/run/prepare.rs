@@ -24,7 +24,8 @@ pub(super) async fn keys(addr: SocketAddr, before: Vec<Step>, scripts: &[&Step])
         what,
         reply: crate::clients::reply_of(error),
     };
-    let client = redis::Client::open(format!("redis://{addr}")).map_err(|error| failed("a client", &error))?;
+    let client =
+        redis::Client::open(format!("redis://{addr}")).map_err(|error| failed("a client", &error))?;
     let config = redis::AsyncConnectionConfig::new()
         .set_connection_timeout(Some(std::time::Duration::from_secs(10)))
         .set_response_timeout(Some(std::time::Duration::from_secs(10)));
@@ -43,10 +44,7 @@ pub(super) async fn keys(addr: SocketAddr, before: Vec<Step>, scripts: &[&Step])
                 pipeline.add_command(command).ignore();
             }
         }
-        pipeline
-            .query_async::<()>(&mut connection)
-            .await
-            .map_err(|error| failed("keys", &error))?;
+        pipeline.query_async::<()>(&mut connection).await.map_err(|error| failed("keys", &error))?;
     }
     let mut loaded: Vec<&str> = Vec::new();
     for step in scripts {

@@ -15,9 +15,9 @@ pub fn audit() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_audit"))
 }
 
-/// The server that `AUDIT_TEST_SERVER` names, else the one on PATH.
+/// The server that `AUDIT_TEST_REDIS_SERVER` names, else the one on PATH.
 pub async fn binary() -> ServerBinary {
-    let given = std::env::var_os("AUDIT_TEST_SERVER").map(PathBuf::from);
+    let given = std::env::var_os("AUDIT_TEST_REDIS_SERVER").map(PathBuf::from);
     ServerBinary::find(given.as_deref()).await.unwrap()
 }
 
