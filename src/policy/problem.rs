@@ -64,7 +64,10 @@ impl Problems {
     /// Each problem beside the line that it speaks of, and a last line that counts them.
     pub fn render(&self, look: Look) -> String {
         let mut text = String::new();
-        for problem in &self.list {
+        for (index, problem) in self.list.iter().enumerate() {
+            if index > 0 {
+                text.push('\n');
+            }
             let mut helps = Vec::new();
             if let Some(word) = &problem.did_you_mean {
                 helps.push(format!("did you mean `{word}`?"));
@@ -84,14 +87,13 @@ impl Problems {
                 }
                 _ => text.push_str(&whole_file(&problem.place.file, &problem.message, &helps, look)),
             }
-            text.push('\n');
         }
         let count = self.list.len() + self.left_out;
         if self.left_out > 0 {
-            text.push_str(&format!("{} more are not shown\n", self.left_out));
+            text.push_str(&format!("\n{} more are not shown\n", self.left_out));
         }
         if count > 1 {
-            text.push_str(&format!("{count} problems\n"));
+            text.push_str(&format!("\n{count} problems\n"));
         }
         text
     }

@@ -84,9 +84,13 @@ impl Check {
         match &node.value {
             Value::Text(text) => self.key_text(text, node.at, what),
             Value::Int(number) => self.key_text(&number.to_string(), node.at, what),
-            Value::Float(number) => self.key_text(&number.to_string(), node.at, what),
             other => {
-                self.wrong_type(node.at, what, "a text or a number", other);
+                self.wrong_type(
+                    node.at,
+                    what,
+                    "a text or a whole number (put another number between quotes)",
+                    other,
+                );
                 None
             }
         }

@@ -25,7 +25,7 @@ impl Check {
                 self.unknown(key.at, format!("{what} has no field `{name}`"), name, known(), Some(help));
             } else {
                 let message = format!("the kind `{}` does not use the field `{name}`", kind.name());
-                let help = format!("{} does: remove the field, or change the kind", listed(others));
+                let help = format!("it belongs to {}: remove the field, or change the kind", listed(others));
                 self.wrong(key.at, message, Some(help));
             }
         }
@@ -56,7 +56,7 @@ impl Check {
                 }
                 (None, Presence::Required) => {
                     whole = false;
-                    if !in_memory {
+                    if !in_memory && !map.misspells(spec.name) {
                         let message = format!("{what} has no `{}`", spec.name);
                         let help = format!("add `{}: {}` ({})", spec.name, example(spec.shape), spec.says);
                         self.wrong(map.at, message, Some(help));
@@ -104,5 +104,24 @@ fn example(shape: Shape) -> String {
         Shape::Flag => "true".to_owned(),
         Shape::Word(words) => words.first().copied().unwrap_or_default().to_owned(),
         Shape::Key => "\"my-use:${id}\"".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::closest;
+    use super::*;
+
+    #[test]
+    fn no_field_of_a_use_can_be_taken_for_a_misspelt_required_one() {
+        for kind in Kind::ALL {
+            let own = kind.spec().fields.iter().filter(|field| field.presence == Presence::Required);
+            let required: Vec<&str> =
+                own.map(|field| field.name).chain(["name", "kind", "key", "commands"]).collect();
+            for field in FIELDS.into_iter().chain(fields_of(kind)) {
+                let others = required.iter().copied().filter(|name| *name != field);
+                assert_eq!(closest(field, others), None, "{}: {field}", kind.name());
+            }
+        }
     }
 }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 pub(super) use document::document;
 
 use super::problem::{KEPT, Lines, Problem, Problems};
+use super::snippet::printable;
 use super::yaml::{Key, Node, Value};
 use super::{PolicyFile, Source};
 use crate::words::Span;
@@ -70,7 +71,14 @@ impl Check {
             return;
         }
         let place = self.source.place(self.lines.place(&self.source.text, at));
-        self.problems.push(Problem { place, message, help, did_you_mean });
+        // A message quotes the file, and may be printed as it is.
+        let safe = |text: String| printable(&text);
+        self.problems.push(Problem {
+            place,
+            message: safe(message),
+            help: help.map(safe),
+            did_you_mean: did_you_mean.map(safe),
+        });
     }
 
     /// The entries of a map.
@@ -110,10 +118,10 @@ impl Check {
         }
     }
 
-    /// A field that must be there.
+    /// A field that must be there. A misspelt one is told where it stands, and not as missing too.
     fn required<'n>(&mut self, map: &Map<'n>, what: &str, name: &str, example: &str) -> Option<&'n Node> {
         let node = map.get(name);
-        if node.is_none() {
+        if node.is_none() && !map.misspells(name) {
             let help = format!("add `{name}: {example}`");
             self.wrong(map.at, format!("{what} has no `{name}`"), Some(help));
         }
@@ -136,6 +144,12 @@ impl<'n> Map<'n> {
     fn entry(&self, name: &str) -> Option<&'n (Key, Node)> {
         self.entries.iter().find(|(key, _)| key.text == name)
     }
+
+    /// Whether a field that is not there stands here under another spelling. No two fields of one map are
+    /// as close to each other as that.
+    fn misspells(&self, name: &str) -> bool {
+        self.entries.iter().any(|(key, _)| closest(&key.text, [name]).is_some())
+    }
 }
 
 /// The closest of some words, where one is close enough to have been meant.
@@ -147,6 +161,7 @@ fn closest<'c>(word: &str, known: impl IntoIterator<Item = &'c str>) -> Option<S
     let (word, allowed) = (plain(word), (word.chars().count() / 3).max(1));
     known
         .into_iter()
+        .take(1_000)
         .filter(|known| known.len() <= 80)
         .map(|known| (strsim::osa_distance(&word, &plain(known)), known))
         .filter(|(distance, _)| *distance <= allowed)

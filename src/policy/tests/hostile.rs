@@ -28,7 +28,7 @@ fn survive(text: &str) {
     if let Err(problems) = read(text) {
         assert!(!problems.list().is_empty());
         check_places(text, &problems);
-        let rendered = problems.render(Look::PLAIN);
+        let rendered = problems.render(Look::PLAIN) + &problems.to_string();
         assert!(rendered.chars().all(|char| char == '\n' || !char.is_control()), "{rendered:?}");
     }
 }

@@ -15,9 +15,9 @@ fn all_problems_of_a_file_are_told_in_its_order() {
         "version: 1\nservise: s\nclient: {command_timeout: 2}\nuses:\n  - {name: a, kind: lok, key: k}\n  - {name: b, kind: cache, key: \"${\", ttl: -3s}\n",
     );
     let lines: Vec<usize> = list.iter().map(|problem| problem.place.span.line).collect();
-    assert_eq!(lines, [1, 2, 3, 5, 6, 6], "{list:#?}");
-    assert_eq!(list[1].did_you_mean.as_deref(), Some("service"));
-    assert_eq!(list[3].did_you_mean.as_deref(), Some("lock"));
+    assert_eq!(lines, [2, 3, 5, 6, 6], "{list:#?}");
+    assert_eq!(list[0].did_you_mean.as_deref(), Some("service"));
+    assert_eq!(list[2].did_you_mean.as_deref(), Some("lock"));
 }
 
 #[test]
@@ -215,6 +215,7 @@ fn custom_commands_are_checked() {
     says(&custom("{x: {run: [[]]}}"), &["a command of `run` is empty"]);
     says(&custom("{x: {run: [GET]}}"), &["expected a list"]);
     says(&custom("{x: {run: [[\"GET x\"]]}}"), &["no command's name"]);
+    says(&custom("{x: {run: [[SET, a, 1.50]]}}"), &["the number 1.5", "quotes"]);
     says(&custom("{x: {run: [[\"${id}\"]]}}"), &["no command's name"]);
     says(&custom("{x: {run: [[GET, \"${env:X}\"]]}}"), &["reserved"]);
     says(&custom("{x: {run: [[GET, a]], ok_when: yes}}"), &["`truthy`"]);
@@ -277,4 +278,10 @@ fn a_use_of_an_unknown_kind_is_still_searched_for_misspelt_fields() {
     let list = bad(&lock_with("on_outag: fail_open").replace("kind: lock", "kind: lok"));
     assert_eq!(list.len(), 2, "{list:#?}");
     assert_eq!(list[1].did_you_mean.as_deref(), Some("on_outage"));
+}
+
+#[test]
+fn a_misspelt_field_is_not_told_as_missing_too() {
+    says(&lock_with("").replace("ttl: 30s", "tll: 30s"), &["no field `tll`", "did you mean `ttl`?"]);
+    says(&file_with("").replace("service: s", "servise: s"), &["did you mean `service`?"]);
 }
