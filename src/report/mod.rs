@@ -1,5 +1,12 @@
 //! Reports: each renders the same [`Report`], and none decides anything.
 
+mod facts;
+mod format;
 mod model;
+#[cfg(test)]
+mod sample;
+mod snippet;
+pub mod terminal;
+mod text;
 
 pub use model::{CellReport, REPORT_VERSION, ReplyCount, Report, RequestCell, RequestRow, Row, Service};
