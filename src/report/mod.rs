@@ -2,7 +2,9 @@
 
 mod facts;
 mod format;
+pub mod json;
 mod model;
+pub mod output;
 #[cfg(test)]
 mod sample;
 mod snippet;
