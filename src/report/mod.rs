@@ -1,8 +1,10 @@
 //! Reports: each renders the same [`Report`], and none decides anything.
 
+pub mod check;
 mod facts;
 mod format;
 pub mod json;
+pub mod markdown;
 mod model;
 pub mod output;
 #[cfg(test)]
