@@ -142,13 +142,22 @@ pub(super) fn samples(cells: &[(String, State, u64)]) -> Vec<Samples> {
     states.into_iter().map(of_state).collect()
 }
 
+/// More cells than this with another number of probes are counted and not named.
+const MOST_NAMED: usize = 4;
+
 /// Samples in words: `healthy 200, paused 20, stopped 20 (cache.read 18)`.
 pub(super) fn samples_in_words(cells: &[(String, State, u64)]) -> String {
-    let in_words = |samples: Samples| {
-        let others: Vec<String> = samples.others.iter().map(|(name, n)| format!("{name} {n}")).collect();
-        match others.as_slice() {
-            [] => format!("{} {}", samples.state, samples.usual),
-            others => format!("{} {} ({})", samples.state, samples.usual, others.join(", ")),
+    let in_words = |Samples { state, usual, others }: Samples| {
+        let numbers = || others.iter().map(|(_, n)| *n);
+        match (numbers().min(), numbers().max()) {
+            (Some(least), Some(most)) if others.len() > MOST_NAMED => {
+                format!("{state} {usual} ({} cells {least} to {most})", others.len())
+            }
+            (Some(_), Some(_)) => {
+                let named: Vec<String> = others.iter().map(|(name, n)| format!("{name} {n}")).collect();
+                format!("{state} {usual} ({})", named.join(", "))
+            }
+            _ => format!("{state} {usual}"),
         }
     };
     samples(cells).into_iter().map(in_words).collect::<Vec<_>>().join(", ")
@@ -176,4 +185,22 @@ fn n(cost: Option<Cost>) -> u64 {
 /// States in words: `paused, stopped`.
 pub(super) fn states_in_words(states: &[State]) -> String {
     states.iter().map(|state| state.name()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_with_other_samples_are_named_while_they_are_few() {
+        let cells = |odd: u64| -> Vec<(String, State, u64)> {
+            (0..20)
+                .map(|at| (format!("u{at}.get"), State::Paused, if at < odd { 10 + at } else { 20 }))
+                .collect()
+        };
+        assert_eq!(samples_in_words(&cells(0)), "paused 20");
+        assert_eq!(samples_in_words(&cells(2)), "paused 20 (u0.get 10, u1.get 11)");
+        assert_eq!(samples_in_words(&cells(7)), "paused 20 (7 cells 10 to 16)");
+        assert_eq!(samples_in_words(&[]), "");
+    }
 }

@@ -121,7 +121,7 @@ fn operation_cell(row: &Row, title: &str, stated: &str, holds: &str) -> Outcome 
         column::DOWN if unproven => {
             // What is declared holds whatever could be proven.
             let rest = stated.strip_prefix(clean(&declared(row)).as_str());
-            match rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(';')) {
+            match rest.is_some_and(|rest| rest.is_empty() || rest.trim_start().starts_with(';')) {
                 true => Outcome::NotCompared,
                 false => Outcome::Differs { observed: true },
             }
