@@ -1,19 +1,19 @@
 //! `audit`: plan, run, judge, report.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use redis_outage_audit::plan::{Limits, Plan, Wishes};
 use redis_outage_audit::policy::PolicyFile;
 use redis_outage_audit::redis::{ServerBinary, Workshop, open_file_limit};
-use redis_outage_audit::report::{self, Report, RunInfo, TerminalOptions};
+use redis_outage_audit::report::{self, Report, RunInfo};
 use redis_outage_audit::run::Run;
 use redis_outage_audit::words::{State, closest};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::args::{AuditArgs, Inconclusive};
+use super::args::AuditArgs;
+use super::deliver::Delivery;
 use super::exit::Exit;
 use super::progress::Progress;
 use super::{load, screen};
@@ -31,12 +31,19 @@ pub(crate) fn run(args: &AuditArgs) -> Exit {
             return Exit::Usage;
         }
     };
+    let delivery = match Delivery::of(args) {
+        Ok(delivery) => delivery,
+        Err(error) => {
+            screen::error(&error);
+            return Exit::Environment;
+        }
+    };
     match audit(args, &files, &wishes) {
         Ok(Ended::Interrupted(exit)) => {
             screen::err("interrupted: the servers are gone, and nothing was reported\n");
             exit
         }
-        Ok(Ended::Reported(report)) => deliver(args, &files, &report),
+        Ok(Ended::Reported(report)) => delivery.deliver(&files, &report),
         Err(error) => {
             screen::error(&error);
             Exit::Environment
@@ -146,72 +153,4 @@ fn ephemeral_ports() -> usize {
         (Some(Ok(first)), Some(Ok(last))) if last > first => last - first,
         _ => USUAL,
     }
-}
-
-/// Writes the reports that were asked for, and shows the table.
-fn deliver(args: &AuditArgs, files: &[Arc<PolicyFile>], report: &Report) -> Exit {
-    let mut exit = Exit::of(report.verdict, args.inconclusive == Inconclusive::Fail);
-    let mut to_stdout = Vec::new();
-    // The table is read before `--markdown` may write the same file anew.
-    if let Some(path) = &args.check {
-        match report::check(path, report) {
-            Ok(differences) if differences.is_empty() => {}
-            Ok(differences) => {
-                let lines: Vec<String> = differences.iter().map(|line| format!("  {line}\n")).collect();
-                screen::err(&format!(
-                    "stale: {} no longer says what was observed\n{}  write it anew with --markdown {}\n",
-                    path.display(),
-                    lines.concat(),
-                    path.display()
-                ));
-                exit = exit.or(Exit::Departs);
-            }
-            Err(error) => {
-                screen::error(&error.into());
-                exit = exit.or(Exit::Environment);
-            }
-        }
-    }
-    let wanted: [(&Option<PathBuf>, fn(&Path, &Report) -> anyhow::Result<Option<String>>); 2] =
-        [(&args.markdown, write_markdown), (&args.json, write_json)];
-    for (path, write) in wanted {
-        let Some(path) = path else { continue };
-        match write(path, report) {
-            Ok(Some(text)) => to_stdout.push(text),
-            Ok(None) => {}
-            Err(error) => {
-                screen::error(&error);
-                exit = exit.or(Exit::Environment);
-            }
-        }
-    }
-    let sources: Vec<_> = files.iter().map(|file| Arc::clone(&file.source)).collect();
-    let options = TerminalOptions { width: screen::width(), color: true, quiet: args.quiet };
-    let table = report::terminal(report, &sources, &options);
-    if to_stdout.is_empty() {
-        screen::out(&table);
-    } else {
-        to_stdout.iter().for_each(|text| screen::out(text));
-        screen::err(&table);
-    }
-    exit
-}
-
-/// Writes the failure table, or gives its text where standard output was asked for.
-fn write_markdown(path: &Path, report: &Report) -> anyhow::Result<Option<String>> {
-    if path == Path::new("-") {
-        return Ok(Some(report::markdown(report)));
-    }
-    report::write_markdown(path, report).map_err(|error| anyhow!(error))?;
-    Ok(None)
-}
-
-/// Writes everything that was seen, or gives its text where standard output was asked for.
-fn write_json(path: &Path, report: &Report) -> anyhow::Result<Option<String>> {
-    let text = report::to_json(report)?;
-    if path == Path::new("-") {
-        return Ok(Some(text));
-    }
-    report::write_whole(path, &text)?;
-    Ok(None)
 }

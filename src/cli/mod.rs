@@ -3,6 +3,7 @@
 mod args;
 mod audit;
 mod check;
+mod deliver;
 mod exit;
 mod generate;
 mod list;
@@ -14,7 +15,6 @@ use std::process::ExitCode;
 
 pub(crate) use args::Cli;
 use args::Command;
-use exit::Exit;
 
 /// Carries out a command line.
 pub(crate) fn run(cli: Cli) -> ExitCode {

@@ -22,11 +22,14 @@ pub struct Cost {
 /// From how many calls on a 99th percentile says more than the maximum.
 const P99_FROM: u64 = 100;
 
+/// Calls that cost more count as this much in the percentiles: an hour.
+const DEAREST_US: u64 = 3_600_000_000;
+
 impl Cost {
     /// The distribution of these costs; none where there are none.
     pub fn of(costs_us: impl IntoIterator<Item = u64>) -> Option<Cost> {
-        // Three significant digits: within 0.1 %. The bounds of `new` are the crate's own, so it can't fail on 3.
-        let mut histogram = Histogram::<u64>::new(3).ok()?;
+        // Three significant digits: within 0.1 %. With these bounds it can't fail.
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, DEAREST_US, 3).ok()?;
         let (mut min, mut max) = (u64::MAX, 0);
         for cost in costs_us {
             histogram.saturating_record(cost);

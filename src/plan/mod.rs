@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::observe::{CellKey, ChainKey};
-use crate::policy::{Backend, Persistence, PolicyFile};
+use crate::policy::{Backend, Persistence, PolicyFile, RequestCall};
 use crate::words::State;
 
 pub(crate) use arithmetic::goes_on;
@@ -175,7 +175,8 @@ fn jobs(
             if !request.calls.iter().all(|call| wanted(&file.uses[call.use_index].name)) {
                 continue;
             }
-            let calls = reached_calls(file, request, state);
+            let asks_redis = |call: &&RequestCall| file.uses[call.use_index].backend == Backend::Redis;
+            let calls: Vec<_> = reached_calls(file, request, state).into_iter().filter(asks_redis).collect();
             let bound = calls
                 .iter()
                 .map(|call| bounded(worst_case(&file.uses[call.use_index].client, state, Some(setinfo))))

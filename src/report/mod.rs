@@ -1,7 +1,18 @@
 //! Reports: each renders the same [`Report`], and none decides anything.
 
 mod assemble;
+pub mod check;
+mod facts;
+mod format;
+pub mod json;
+pub mod markdown;
 mod model;
+pub mod output;
+#[cfg(test)]
+mod sample;
+mod snippet;
+pub mod terminal;
+mod text;
 
 pub use assemble::{RunInfo, assemble};
 pub use model::{CellReport, REPORT_VERSION, ReplyCount, Report, RequestCell, RequestRow, Row, Service};

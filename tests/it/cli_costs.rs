@@ -62,8 +62,9 @@ fn whether_the_library_name_waits_in_a_pause_depends_on_the_server_and_the_arith
 
 #[test]
 fn a_client_that_never_reconnects_fails_its_later_attempts_at_once() {
-    let cost =
-        costs_what_was_predicted("{command_timeout: 200ms, attempts: 3, on_timeout: close, reconnect: never}");
+    let cost = costs_what_was_predicted(
+        "{command_timeout: 200ms, attempts: 3, on_timeout: close, reconnect: never}",
+    );
     assert_eq!(cost as u64, 200);
 }
 
@@ -127,7 +128,11 @@ fn a_request_ends_where_a_real_one_would_and_its_costs_add_up() {
     assert_eq!(found(&report, Code::ThreadsExhausted).len(), 1);
     let over = found(&report, Code::RequestBudgetExceeded);
     assert_eq!((over.len(), over[0].subject.as_str()), (1, "stops"));
-    assert!(over[0].cause.contains("cart.acquire") && over[0].cause.contains("token.check"), "{}", over[0].cause);
+    assert!(
+        over[0].cause.contains("cart.acquire") && over[0].cause.contains("token.check"),
+        "{}",
+        over[0].cause
+    );
     assert_eq!(request(&report, "stops", State::Healthy).ends, "runs to its end");
 }
 

@@ -8,7 +8,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::command::{Ended, Folder};
 
-const USE: &str = "uses:\n  - {name: cart-lock, kind: lock, key: 'cart:${id}', ttl: 30s, on_outage: fail_open}\n";
+const USE: &str =
+    "uses:\n  - {name: cart-lock, kind: lock, key: 'cart:${id}', ttl: 30s, on_outage: fail_open}\n";
 
 fn slow() -> Folder {
     Folder::with(&format!("version: 1\nservice: shop\nclient: {{command_timeout: 10s}}\n{USE}"))
@@ -68,7 +69,12 @@ fn a_wrong_policy_file_is_exit_2_with_the_place_and_the_mend() {
     let long = format!("# {}\n{header}{USE}", "x".repeat(5 * 1024 * 1024));
     let bomb = format!(
         "a: &a [x, x, x, x, x, x, x, x, x]\n{}",
-        (0..12).map(|n| format!("b{n}: &b{n} [{}]\n", vec![if n == 0 { "*a".to_owned() } else { format!("*b{}", n - 1) }; 9].join(", "))).collect::<String>()
+        (0..12)
+            .map(|n| format!(
+                "b{n}: &b{n} [{}]\n",
+                vec![if n == 0 { "*a".to_owned() } else { format!("*b{}", n - 1) }; 9].join(", ")
+            ))
+            .collect::<String>()
     );
     for (what, text, says) in [
         ("empty", String::new(), vec!["empty"]),
@@ -93,7 +99,9 @@ fn a_wrong_policy_file_is_exit_2_with_the_place_and_the_mend() {
 
 #[test]
 fn several_problems_are_all_told_at_once() {
-    let folder = Folder::with("version: 1\nservice: shop\nclient: {command_timeout: 5}\nuses:\n  - {name: a, kind: lok, key: k}\n  - {name: a, kind: lock, key: k, ttl: 1s, on_outage: fail_opn}\n");
+    let folder = Folder::with(
+        "version: 1\nservice: shop\nclient: {command_timeout: 5}\nuses:\n  - {name: a, kind: lok, key: k}\n  - {name: a, kind: lock, key: k, ttl: 1s, on_outage: fail_opn}\n",
+    );
     folder.audit(&["check"]).fails_with(2, &[":3:", ":5:", ":6:", "`lock`", "`fail_open`", "250ms"]);
 }
 

@@ -22,14 +22,20 @@ fn the_portfolio_departs_and_says_what_the_article_measured() {
     let (in_memory, on_redis): (Vec<_>, Vec<_>) =
         rows.iter().partition(|row| row.backend == Backend::InMemory);
     assert_eq!(in_memory.len(), 1);
-    assert!(in_memory[0].meaning.contains("each instance counts for itself") && in_memory[0].cells.is_empty());
+    assert!(
+        in_memory[0].meaning.contains("each instance counts for itself") && in_memory[0].cells.is_empty()
+    );
 
     for row in on_redis {
         let name = format!("{}.{}", row.use_name, row.operation);
         for state in State::ALL {
             let cell = cell(&report, &name, state);
             assert!(matches!(cell.proof, Proof::Held(_)), "{name} {state}: {:?}", cell.proof);
-            assert_eq!(cell.cost.unwrap().n, if state == State::Healthy { 200 } else { 20 }, "{name} {state}");
+            assert_eq!(
+                cell.cost.unwrap().n,
+                if state == State::Healthy { 200 } else { 20 },
+                "{name} {state}"
+            );
         }
         // The article: 2,000 ms a call when paused, next to nothing when stopped or healthy.
         let paused = p50_ms(cell(&report, &name, State::Paused));

@@ -9,7 +9,10 @@ const POLICIES: &str = "version: 1\nservice: shop\nclient: {command_timeout: 300
 #[test]
 fn a_table_just_written_agrees_with_the_next_runs_and_not_with_other_settings() {
     let folder = Folder::with(POLICIES);
-    folder.write("README.md", "# Shop\r\n\r\n<!-- audit:begin -->\r\n<!-- audit:end -->\r\nlast line without an end");
+    folder.write(
+        "README.md",
+        "# Shop\r\n\r\n<!-- audit:begin -->\r\n<!-- audit:end -->\r\nlast line without an end",
+    );
     let written = folder.audit(&["--markdown", "README.md", "--samples", "10"]);
     assert_eq!(written.code, 1, "{}", written.stderr);
     let text = folder.read("README.md");
@@ -31,13 +34,17 @@ fn a_table_just_written_agrees_with_the_next_runs_and_not_with_other_settings() 
 fn a_report_on_standard_output_sends_the_table_to_standard_error() {
     let folder = Folder::with(POLICIES);
     let ended = folder.audit(&["--json", "-", "--samples", "5"]);
-    let report = redis_outage_audit::report::from_json(&ended.stdout).unwrap();
+    let report = redis_outage_audit::report::json::from_json(&ended.stdout).unwrap();
     let paused = cell(&report, "tiles.read", State::Paused);
     assert_eq!(paused.probes.len(), 5);
     assert!(paused.probes.iter().all(|probe| probe.attempts.len() == 1), "each attempt is kept");
     assert!(ended.stderr.contains("cart-lock") && ended.stderr.contains("departs"), "{}", ended.stderr);
     let markdown = folder.audit(&["--markdown", "-", "--samples", "5"]);
-    assert!(markdown.stdout.contains("| cart-lock") || markdown.stdout.contains("cart-lock"), "{}", markdown.stdout);
+    assert!(
+        markdown.stdout.contains("| cart-lock") || markdown.stdout.contains("cart-lock"),
+        "{}",
+        markdown.stdout
+    );
 }
 
 #[test]
@@ -45,7 +52,10 @@ fn several_policy_files_make_one_table_and_only_narrows_it() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path().join("policies")).unwrap();
     folder.write("policies/a.yaml", POLICIES);
-    folder.write("policies/b.yaml", POLICIES.replace("service: shop", "service: depot\nserver: {persistence: none}"));
+    folder.write(
+        "policies/b.yaml",
+        POLICIES.replace("service: shop", "service: depot\nserver: {persistence: none}"),
+    );
     let (_, report) = folder.report(&["--samples", "5"]);
     let services: Vec<&str> = report.services.iter().map(|service| service.name.as_str()).collect();
     assert_eq!(services, ["shop", "depot"]);

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use redis_outage_audit::report::{CellReport, Report, RequestCell, Row, from_json};
+use redis_outage_audit::report::json::from_json;
+use redis_outage_audit::report::{CellReport, Report, RequestCell, Row};
 use redis_outage_audit::words::{Code, Finding, State};
 
 /// A folder of its own, gone with the test, in which the audit runs.

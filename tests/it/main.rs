@@ -2,6 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod cli_costs;
+mod cli_ends;
+mod cli_portfolio;
+mod cli_reports;
+mod command;
 mod redis_reaper;
 mod redis_servers;
 mod redis_states;

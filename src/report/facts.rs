@@ -1,0 +1,206 @@
+//! What a renderer reads off a report; nothing is decided here.
+
+use std::collections::BTreeMap;
+
+use super::{CellReport, Report, RequestCell, RequestRow, Row, Service};
+use crate::observe::{ChainProbe, Cost, Probe, Proof};
+use crate::words::{Code, Decision, Finding, Reply, Severity, State, Verdict};
+
+impl Row {
+    /// The use and the operation: `dataset-lock.acquire`.
+    pub(super) fn name(&self) -> String {
+        format!("{}.{}", self.use_name, self.operation)
+    }
+
+    /// The cell of a state, where the row has one.
+    pub(super) fn cell(&self, state: State) -> Option<&CellReport> {
+        self.cells.iter().find(|cell| cell.state == state)
+    }
+}
+
+impl RequestCell {
+    /// Whether what was seen here cannot be believed, whatever else the cell comes to.
+    pub(super) fn is_unproven(&self) -> bool {
+        is_unproven(self.verdict, &self.proof, &self.findings)
+    }
+
+    /// The wait after which a call of the median run was given up; none where the run came to an end.
+    pub(super) fn gave_up_us(&self) -> Option<u64> {
+        let last = |run: &ChainProbe| run.calls.last().map(|call| call.probe.clone());
+        let given_up: Vec<Probe> =
+            self.probes.iter().filter_map(last).filter(|probe| probe.reply == Reply::NeverReturned).collect();
+        if given_up.len() * 2 < self.probes.len() {
+            return None;
+        }
+        given_up.iter().map(Probe::cost_us).min()
+    }
+}
+
+/// A cell that departs for a reason of its own (nobody decided) can be unproven as well.
+fn is_unproven(verdict: Verdict, proof: &Proof, findings: &[Code]) -> bool {
+    verdict == Verdict::Inconclusive || !proof.held() || findings.iter().copied().any(is_about_the_run)
+}
+
+/// Whether a code says that something could not be proven, and nothing of the use.
+pub(super) fn is_about_the_run(code: Code) -> bool {
+    code.default_severity() == Severity::Inconclusive
+}
+
+impl CellReport {
+    /// The wait after which the median probe was given up; none where it returned.
+    pub(super) fn gave_up_us(&self) -> Option<u64> {
+        let class = Reply::NeverReturned.class();
+        let all: usize = self.replies.iter().map(|reply| reply.count).sum();
+        let never = self.replies.iter().find(|reply| reply.reply == class)?.count;
+        if never * 2 < all.max(1) {
+            return None;
+        }
+        let given_up = self.probes.iter().filter(|probe| probe.reply == Reply::NeverReturned);
+        given_up.map(Probe::cost_us).min().or(self.cost.map(|cost| cost.max_us))
+    }
+
+    /// Whether what was seen here cannot be believed, whatever else the cell comes to.
+    pub(super) fn is_unproven(&self) -> bool {
+        is_unproven(self.verdict, &self.proof, &self.findings)
+    }
+
+    /// What the use did, in a word.
+    pub(super) fn outcome(&self) -> &'static str {
+        match self.decision {
+            Some(decision) => decision.name(),
+            None if self.cost.is_none() => "no probe",
+            None if self.gave_up_us().is_some() => "no return",
+            None => "mixed",
+        }
+    }
+
+    /// Whether the use did what the policy makes it do once Redis does not answer (or, healthy, got its answer).
+    pub(super) fn is_as_expected(&self, row: &Row) -> bool {
+        let expected = if self.state.is_outage() { row.declared.decision() } else { Decision::Answered };
+        self.decision == Some(expected)
+    }
+}
+
+impl Service {
+    /// The findings about an operation, each code once and in order, and whether all of its findings are accepted.
+    pub(super) fn codes_of(&self, row: &Row) -> BTreeMap<Code, bool> {
+        let is_request = self.requests.iter().any(|request| request.name == row.use_name);
+        let about_row = |finding: &&Finding| {
+            finding.subject == row.use_name
+                && (finding.operations.contains(&row.operation)
+                    || (finding.operations.is_empty() && !is_request))
+        };
+        let mut codes = BTreeMap::new();
+        let counting = |finding: &&Finding| finding.severity != Severity::Allow;
+        for finding in self.findings.iter().filter(about_row).filter(counting) {
+            *codes.entry(finding.code).or_insert(true) &= finding.accepted.is_some();
+        }
+        for cell in &row.cells {
+            for code in &cell.accepted {
+                codes.entry(*code).or_insert(true);
+            }
+            for code in &cell.findings {
+                codes.insert(*code, false);
+            }
+        }
+        codes
+    }
+}
+
+impl Report {
+    /// Every finding of every service.
+    pub(super) fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.services.iter().flat_map(|service| &service.findings)
+    }
+}
+
+/// How many probes the cells of a state got: the usual number, and the cells that got another.
+pub(super) struct Samples {
+    /// The state.
+    pub(super) state: State,
+    /// What most cells got.
+    pub(super) usual: u64,
+    /// The others, by name.
+    pub(super) others: Vec<(String, u64)>,
+}
+
+/// The samples of each state that has any, from the name and the number of probes of each cell.
+pub(super) fn samples(cells: &[(String, State, u64)]) -> Vec<Samples> {
+    let mut states: Vec<State> = cells.iter().map(|(_, state, _)| *state).collect();
+    states.sort_unstable();
+    states.dedup();
+    let of_state = |state| {
+        let cells: Vec<_> = cells.iter().filter(|cell| cell.1 == state).collect();
+        let mut counts = BTreeMap::<u64, usize>::new();
+        for (_, _, n) in &cells {
+            *counts.entry(*n).or_default() += 1;
+        }
+        let usual = counts.iter().max_by_key(|(_, cells)| **cells).map_or(0, |(n, _)| *n);
+        let others = cells.iter().filter(|cell| cell.2 != usual);
+        Samples { state, usual, others: others.map(|(name, _, n)| (name.clone(), *n)).collect() }
+    };
+    states.into_iter().map(of_state).collect()
+}
+
+/// More cells than this with another number of probes are counted and not named.
+const MOST_NAMED: usize = 4;
+
+/// Samples in words: `healthy 200, paused 20, stopped 20 (cache.read 18)`.
+pub(super) fn samples_in_words(cells: &[(String, State, u64)]) -> String {
+    let in_words = |Samples { state, usual, others }: Samples| {
+        let numbers = || others.iter().map(|(_, n)| *n);
+        match (numbers().min(), numbers().max()) {
+            (Some(least), Some(most)) if others.len() > MOST_NAMED => {
+                format!("{state} {usual} ({} cells {least} to {most})", others.len())
+            }
+            (Some(_), Some(_)) => {
+                let named: Vec<String> = others.iter().map(|(name, n)| format!("{name} {n}")).collect();
+                format!("{state} {usual} ({})", named.join(", "))
+            }
+            _ => format!("{state} {usual}"),
+        }
+    };
+    samples(cells).into_iter().map(in_words).collect::<Vec<_>>().join(", ")
+}
+
+/// The number of probes of each cell of the rows.
+pub(super) fn probes_of_rows<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<(String, State, u64)> {
+    let cells = |row: &'a Row| row.cells.iter().map(|cell| (row.name(), cell.state, n(cell.cost)));
+    rows.into_iter().flat_map(cells).collect()
+}
+
+/// The number of runs of each cell of the requests.
+pub(super) fn runs_of_requests<'a>(
+    requests: impl IntoIterator<Item = &'a RequestRow>,
+) -> Vec<(String, State, u64)> {
+    let cells =
+        |row: &'a RequestRow| row.cells.iter().map(|cell| (row.name.clone(), cell.state, n(cell.cost)));
+    requests.into_iter().flat_map(cells).collect()
+}
+
+fn n(cost: Option<Cost>) -> u64 {
+    cost.map_or(0, |cost| cost.n)
+}
+
+/// States in words: `paused, stopped`.
+pub(super) fn states_in_words(states: &[State]) -> String {
+    states.iter().map(|state| state.name()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_with_other_samples_are_named_while_they_are_few() {
+        let cells = |odd: u64| -> Vec<(String, State, u64)> {
+            (0..20)
+                .map(|at| (format!("u{at}.get"), State::Paused, if at < odd { 10 + at } else { 20 }))
+                .collect()
+        };
+        assert_eq!(samples_in_words(&cells(0)), "paused 20");
+        assert_eq!(samples_in_words(&cells(2)), "paused 20 (u0.get 10, u1.get 11)");
+        assert_eq!(samples_in_words(&cells(7)), "paused 20 (7 cells 10 to 16)");
+        assert_eq!(samples_in_words(&[]), "");
+    }
+}

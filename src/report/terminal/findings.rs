@@ -1,0 +1,112 @@
+//! The findings: what counts beside its line of the policy file, the rest in a line each.
+
+use std::sync::Arc;
+
+use super::TerminalOptions;
+use super::style::{HEAD, Paint, QUIET, of_severity};
+use crate::policy::Source;
+use crate::report::facts::states_in_words;
+use crate::report::snippet::{self, Message};
+use crate::report::text::{clean, pad, shorten, width, wrap};
+use crate::words::{Basis, Finding, Severity};
+
+/// All findings of a service.
+pub(super) fn render(findings: &[Finding], sources: &[Arc<Source>], options: &TerminalOptions) -> String {
+    let paint = Paint { color: options.color };
+    let mut blocks = Vec::new();
+    let (mut implied, mut accepted, mut allowed) = (Vec::new(), Vec::new(), Vec::new());
+    for finding in findings {
+        match finding {
+            _ if finding.accepted.is_some() => accepted.push(finding),
+            _ if finding.severity == Severity::Allow => allowed.push(finding),
+            // What `rules` raise to a departure has to be seen as one.
+            _ if finding.basis == Basis::Implied && !finding.departs() => implied.push(finding),
+            _ => blocks.push(block(finding, sources, options)),
+        }
+    }
+    if !implied.is_empty() {
+        blocks.push(implied_lines(&implied, options.width, paint));
+    }
+    if !accepted.is_empty() {
+        let lines = accepted.iter().map(|finding| {
+            let reason = finding.accepted.as_deref().unwrap_or_default();
+            (finding.code.name().to_owned(), format!("{}: {reason}", where_and_when(finding)))
+        });
+        blocks.push(list("accepted by the policy file", lines, options.width, paint));
+    }
+    if !allowed.is_empty() {
+        let lines = allowed.iter().map(|finding| (finding.code.name().to_owned(), where_and_when(finding)));
+        blocks.push(list("allowed by `rules`, not counted", lines, options.width, paint));
+    }
+    blocks.join("\n")
+}
+
+/// A finding in a line, for `--quiet`.
+pub(super) fn one_line(finding: &Finding, paint: Paint) -> String {
+    let word = format!("{}[{}]", finding.severity.name(), finding.code);
+    format!(
+        "{}: {}: {} ({})\n",
+        paint.paint(of_severity(finding.severity), &word),
+        clean(&where_and_when(finding)),
+        clean(&finding.observed),
+        clean(&finding.place.to_string()),
+    )
+}
+
+fn block(finding: &Finding, sources: &[Arc<Source>], options: &TerminalOptions) -> String {
+    let source = sources.iter().find(|source| source.name() == finding.place.file);
+    let mut notes = vec![
+        ("where", where_and_when(finding)),
+        ("declared", finding.declared.clone()),
+        ("observed", finding.observed.clone()),
+        ("cause", finding.cause.clone()),
+        ("change", finding.knob.clone()),
+        ("basis", finding.basis.name().to_owned()),
+    ];
+    notes.retain(|(_, says)| !says.trim().is_empty());
+    let message = Message {
+        severity: finding.severity,
+        code: finding.code.name(),
+        title: finding.code.summary(),
+        place: &finding.place,
+        notes: &notes,
+    };
+    let text = source.map(|source| source.text.as_str());
+    format!("{}\n", snippet::render(&message, text, options.width, options.color))
+}
+
+/// One line for each use: what follows from its policies.
+fn implied_lines(findings: &[&Finding], to: usize, paint: Paint) -> String {
+    let mut uses: Vec<(&str, Vec<String>)> = Vec::new();
+    for finding in findings {
+        let operations = match finding.operations.as_slice() {
+            [] => finding.code.name().to_owned(),
+            operations => format!("{} ({})", finding.code, operations.join(", ")),
+        };
+        match uses.iter_mut().find(|(subject, _)| *subject == finding.subject) {
+            Some((_, codes)) => codes.push(operations),
+            None => uses.push((&finding.subject, vec![operations])),
+        }
+    }
+    let lines = uses.into_iter().map(|(subject, codes)| (subject.to_owned(), codes.join(", ")));
+    list("implied by what is declared; nobody had to look", lines, to, paint)
+}
+
+/// A heading, and lines of a term and what is said of it, aligned.
+fn list(heading: &str, lines: impl Iterator<Item = (String, String)>, to: usize, paint: Paint) -> String {
+    let lines: Vec<_> = lines.map(|(term, says)| (shorten(&clean(&term), 28), clean(&says))).collect();
+    let indent = lines.iter().map(|(term, _)| width(term)).max().unwrap_or(0).min(to / 2) + 4;
+    let mut text = format!("{}\n", paint.paint(QUIET, heading));
+    for (term, says) in lines {
+        let says = wrap(&says, to.saturating_sub(indent).max(20)).join(&format!("\n{}", " ".repeat(indent)));
+        text.push_str(&format!("  {}  {says}\n", paint.paint(HEAD, &pad(&term, indent - 4))));
+    }
+    text
+}
+
+fn where_and_when(finding: &Finding) -> String {
+    match finding.states.as_slice() {
+        [] => finding.about(),
+        states => format!("{}, {}", finding.about(), states_in_words(states)),
+    }
+}
