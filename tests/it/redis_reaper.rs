@@ -31,7 +31,11 @@ async fn a_run_in_the_middle_of_its_states() {
 
 /// Starts it, and says its directory and its servers once it holds.
 fn run() -> (Child, PathBuf, Vec<u32>) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
+    run_by(Command::new(std::env::current_exe().unwrap()))
+}
+
+fn run_by(mut command: Command) -> (Child, PathBuf, Vec<u32>) {
+    let mut child = command
         .args(["--exact", "--ignored", "--nocapture", "redis_reaper::a_run_in_the_middle_of_its_states"])
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
@@ -82,6 +86,10 @@ async fn nothing_is_left_two_seconds_after_kill_9_in_the_middle_of_a_pause() {
 async fn the_guard_outlives_the_signals_that_end_the_audit() {
     let (mut child, root, pids) = run();
     let guard = guard_of(&root).expect("the guard runs");
+    if cfg!(target_os = "linux") {
+        let name = std::fs::read_to_string(format!("/proc/{guard}/comm")).unwrap();
+        assert_eq!(name.trim(), "outage-reaper", "ending every `audit` by name must leave the guard");
+    }
     for signal in ["-HUP", "-INT", "-TERM", "-QUIT"] {
         assert!(Command::new("kill").args([signal, &guard.to_string()]).status().unwrap().success());
     }
@@ -91,6 +99,23 @@ async fn the_guard_outlives_the_signals_that_end_the_audit() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_nothing_is_left(&root, &pids, killed).await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_after_kill_9_while_a_server_is_frozen() {
+    // In a session of its own, as under a terminal that closes, the kernel sends SIGHUP and then SIGCONT to a group
+    // that lost its parent while a member is stopped: it would end the guard and wake the server.
+    for _ in 0..3 {
+        let mut own_session = Command::new("setsid");
+        own_session.arg(std::env::current_exe().unwrap());
+        let (mut child, root, pids) = run_by(own_session);
+        assert!(Command::new("kill").args(["-STOP", &pids[1].to_string()]).status().unwrap().success());
+        let killed = Instant::now();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_nothing_is_left(&root, &pids, killed).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -161,7 +161,7 @@ async fn a_pause_of_a_server_that_dies_is_not_proven_and_its_barrier_fails() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pause_that_the_server_refuses_is_not_proven_and_leaves_the_server_alone() {
     let mut server = server(Persistence::None).await;
-    assert_eq!(ask(server.addr(), "ACL SETUSER default -client|pause").await, "+OK\r\n");
+    assert_eq!(ask(server.addr(), "ACL SETUSER default -client").await, "+OK\r\n");
     let holding = enter(State::Paused, &mut server).await;
     let left = holding.leave(&mut server).await;
     assert!(not_proven(&left).contains("NOPERM"), "{:?}", left.proof);
