@@ -120,6 +120,9 @@ pub(crate) enum Inconclusive {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) policies: PolicyArgs,
+    /// Print only what departs, and the last line
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 /// `audit init`.

@@ -50,8 +50,8 @@ fn the_portfolio_departs_and_says_what_the_article_measured() {
         ("dataset-lock.acquire", Decision::Allowed),
         ("booking-token.issue", Decision::Raised),
         ("booking-token.consume", Decision::Raised),
-        ("heartbeat-dedup.claim", Decision::Raised),
-        ("cache.read", Decision::Raised),
+        ("heartbeat.claim", Decision::Raised),
+        ("spring-cache.read", Decision::Raised),
     ] {
         for state in [State::Paused, State::Stopped] {
             assert_eq!(cell(&report, name, state).decision, Some(decision), "{name} {state}");
@@ -63,7 +63,10 @@ fn the_portfolio_departs_and_says_what_the_article_measured() {
     let undecided = found(&report, Code::Undecided);
     let mut subjects: Vec<String> = undecided.iter().map(|finding| finding.about()).collect();
     subjects.sort();
-    assert_eq!(subjects, ["booking-token.consume", "cache.{read,write,invalidate}", "heartbeat-dedup.claim"]);
+    assert_eq!(
+        subjects,
+        ["booking-token.consume", "heartbeat.claim", "spring-cache.{read,write,invalidate}"]
+    );
     assert!(!found(&report, Code::BudgetExceeded).is_empty());
 
     // Two calls before the query starts, and the JWT check first: it ends as anonymous.
@@ -97,10 +100,10 @@ fn the_improved_portfolio_has_nothing_undecided_and_what_still_departs_is_visibl
     let (_, report) = folder.report(&["--policies", &format!("{POLICIES}portfolio-improved.yaml")]);
     assert_eq!(found(&report, Code::Undecided), [] as [&_; 0]);
     for state in [State::Paused, State::Stopped] {
-        assert_eq!(cell(&report, "cache.read", state).decision, Some(Decision::FellBack));
-        assert_eq!(cell(&report, "heartbeat-dedup.claim", state).decision, Some(Decision::Allowed));
+        assert_eq!(cell(&report, "spring-cache.read", state).decision, Some(Decision::FellBack));
+        assert_eq!(cell(&report, "heartbeat.claim", state).decision, Some(Decision::Allowed));
     }
-    let paused = p50_ms(cell(&report, "cache.read", State::Paused));
+    let paused = p50_ms(cell(&report, "spring-cache.read", State::Paused));
     assert!(paused < 1_000.0, "the shorter timeout is what a call costs now: {paused}");
     let accepted = report.services[0].findings.iter().filter(|finding| finding.accepted.is_some());
     assert!(accepted.count() > 0, "what was decided is accepted with its reason, and shown");

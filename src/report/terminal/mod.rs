@@ -1,5 +1,6 @@
 //! The report on a terminal: the failure table, the requests, the findings, and a last line with the verdict.
 
+mod arithmetic;
 mod findings;
 mod requests;
 mod style;
@@ -9,13 +10,15 @@ mod tests;
 
 use std::sync::Arc;
 
+pub use self::arithmetic::arithmetic;
+
 use self::style::{HEAD, Paint, QUIET, of_verdict};
 use super::facts::states_in_words;
 use super::format::human;
 use super::text::{clean, shorten, width, wrap};
 use super::{Report, Service};
 use crate::policy::{Persistence, Source};
-use crate::words::{Evidence, Severity, Verdict};
+use crate::words::{Evidence, Finding, Severity, Verdict};
 
 /// The narrowest terminal that is written for; a narrower one wraps the lines itself.
 const NARROWEST: usize = 40;
@@ -103,15 +106,26 @@ fn persistence(persistence: Persistence) -> &'static str {
 
 /// `departs: 7 findings (3 deny, 2 accepted) in 4.31 s on redis-server 7.0.15`
 fn last_line(report: &Report, paint: Paint) -> String {
+    let how = format!("in {} on {}", human(report.wall_us), server(report));
+    verdict_line(report.verdict, report.findings(), &how, paint)
+}
+
+/// The verdict, what it rests on, and how it came about.
+fn verdict_line<'a>(
+    verdict: Verdict,
+    findings: impl Iterator<Item = &'a Finding>,
+    how: &str,
+    paint: Paint,
+) -> String {
     let (mut denied, mut unproven, mut accepted, mut all) = (0, 0, 0, 0);
-    for finding in report.findings().filter(|finding| finding.severity != Severity::Allow) {
+    for finding in findings.filter(|finding| finding.severity != Severity::Allow) {
         all += 1;
         denied += usize::from(finding.departs());
         unproven += usize::from(finding.is_inconclusive());
         accepted += usize::from(finding.accepted.is_some());
     }
     // What the verdict rests on, and what was let pass; a line that has to be read at a glance holds no more.
-    let counts = match report.verdict {
+    let counts = match verdict {
         Verdict::Inconclusive => [(unproven, "inconclusive"), (accepted, "accepted")],
         Verdict::Conforms | Verdict::Departs => [(denied, "deny"), (accepted, "accepted")],
     };
@@ -126,6 +140,6 @@ fn last_line(report: &Report, paint: Paint) -> String {
         1 => "1 finding".to_owned(),
         _ => format!("{all} findings"),
     };
-    let verdict = paint.paint(of_verdict(report.verdict).bold(), report.verdict.name());
-    format!("{verdict}: {findings}{counts} in {} on {}\n", human(report.wall_us), server(report))
+    let word = paint.paint(of_verdict(verdict).bold(), verdict.name());
+    format!("{word}: {findings}{counts} {how}\n")
 }
