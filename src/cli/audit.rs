@@ -95,7 +95,7 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>]) -> anyhow::Result<Wishes>
 }
 
 fn audit(args: &AuditArgs, files: &[Arc<PolicyFile>], wishes: &Wishes) -> anyhow::Result<Ended> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("the asynchronous runtime did not start")?;

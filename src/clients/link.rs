@@ -21,6 +21,8 @@ pub(super) enum Link {
     Down,
     /// A task is opening one beside the calls.
     Opening(Background),
+    /// The task was stopped, as nobody is calling; the next call begins it anew.
+    Resting,
 }
 
 /// A task that goes on opening a connection until it has one; dropping it stops the task.
@@ -46,12 +48,15 @@ impl Link {
         if matches!(self, Link::Up(connection) if connection.is_closed()) {
             self.lose(target, client);
         }
+        if matches!(self, Link::Resting) {
+            self.lose(target, client);
+        }
         match self {
             Link::Up(_) => {}
             Link::Down if client.reconnect == Reconnect::NextUse => {
                 *self = Link::Up(Connection::open(target, client.handshake, client.connect_timeout).await?);
             }
-            Link::Down => return Err(Reply::NotConnected),
+            Link::Down | Link::Resting => return Err(Reply::NotConnected),
             Link::Opening(task) => {
                 if !task.0.is_finished() {
                     return Err(Reply::NotConnected);
@@ -65,7 +70,14 @@ impl Link {
         }
         match self {
             Link::Up(connection) => Ok(connection),
-            Link::Down | Link::Opening(_) => Err(Reply::NotConnected),
+            Link::Down | Link::Opening(_) | Link::Resting => Err(Reply::NotConnected),
+        }
+    }
+
+    /// Stops opening a connection that nobody waits for: thousands of clients would keep a machine busy with it.
+    pub(super) fn rest(&mut self) {
+        if matches!(self, Link::Opening(_)) {
+            *self = Link::Resting;
         }
     }
 

@@ -12,7 +12,7 @@ use super::connection::{Connection, Target};
 use super::link::Link;
 use crate::kinds::{ProbeId, RespValue, Step, When};
 use crate::observe::{Attempt, Probe};
-use crate::policy::{Client, OnTimeout};
+use crate::policy::{Client, Handshake, OnTimeout};
 use crate::words::{Answer, Reply};
 
 /// Microseconds since the run began.
@@ -58,8 +58,11 @@ impl ProbeClient {
         seed: u64,
     ) -> Result<ProbeClient, Reply> {
         let mut connection = Connection::open(target, client.handshake, Some(WARM_UP)).await?;
-        let ping = crate::kinds::Command::Plain(vec!["PING".to_owned()]);
-        connection.send(&ping, Some(WARM_UP)).await?;
+        // A handshake was answered already.
+        if client.handshake == Handshake::None {
+            let ping = crate::kinds::Command::Plain(vec!["PING".to_owned()]);
+            connection.send(&ping, Some(WARM_UP)).await?;
+        }
         let random = StdRng::seed_from_u64(seed);
         Ok(ProbeClient { client, target, link: Link::Up(connection), random, clock })
     }
@@ -78,6 +81,11 @@ impl ProbeClient {
             record.done.push(Attempt { command, number, sent_us, ended_us, reply, port: None });
         }
         Probe { id: id.to_string(), sent_us, ended_us, reply, attempts: record.done }
+    }
+
+    /// Stops what the client does beside its calls, until the next one. Its connection stays open.
+    pub fn rest(&mut self) {
+        self.link.rest();
     }
 
     /// The operation: its commands in order, up to the first that is not answered.

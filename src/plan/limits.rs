@@ -11,13 +11,13 @@ const MOST_CONNECTIONS: usize = 5_800;
 const OTHER_FILES: usize = 200;
 
 /// How many servers share the connections, so that the next batch can begin as soon as one ends.
-const SERVERS_AT_ONCE: usize = 4;
+const SERVERS_AT_ONCE: usize = 8;
 
 /// How many times in a row the connections may be used up in one state before the samples are lowered.
 const WAVES: usize = 2;
 
-/// The most healthy calls in all: they run one after the other, at some 20,000 a second.
-const MOST_HEALTHY_CALLS: usize = 20_000;
+/// The most healthy calls in all: they run one after the other, at some 15,000 a second.
+const MOST_HEALTHY_CALLS: usize = 10_000;
 
 /// What the machine allows.
 #[derive(Debug, Clone, Copy)]
@@ -48,8 +48,8 @@ impl Limits {
         wished.min(fitting.max(FEWEST_PROBES))
     }
 
-    /// The healthy samples that fit, given how many operations and requests there are.
-    pub(super) fn healthy_samples(self, wished: usize, jobs: usize) -> usize {
-        wished.min((MOST_HEALTHY_CALLS / jobs.max(1)).max(FEWEST_PROBES))
+    /// The healthy samples that fit, given how many calls one sample of everything takes.
+    pub(super) fn healthy_samples(self, wished: usize, one_of_each: usize) -> usize {
+        wished.min((MOST_HEALTHY_CALLS / one_of_each.max(1)).max(FEWEST_PROBES))
     }
 }

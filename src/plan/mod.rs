@@ -1,6 +1,7 @@
 //! What will run: which operations are probed in which state on which server, how often, and for how long at most.
 
 mod arithmetic;
+mod layout;
 mod limits;
 mod pack;
 
@@ -13,6 +14,7 @@ use crate::words::State;
 
 pub(crate) use arithmetic::goes_on;
 pub use arithmetic::{predicted_chain, reached_calls, worst_case};
+pub use layout::Layout;
 pub use limits::{FEWEST_PROBES, Limits};
 
 /// What the user asked for.
@@ -77,6 +79,8 @@ pub struct Job {
     pub samples: usize,
     /// How many connections that takes.
     pub connections: usize,
+    /// How many calls that makes at most.
+    pub calls: usize,
     /// How long one can take.
     pub bound: Duration,
 }
@@ -98,9 +102,9 @@ impl Plan {
         let jobs_of = |state, samples| jobs(&files, &wishes.only, state, samples, give_up, setinfo);
 
         let outage_states: Vec<State> = wishes.states.iter().copied().filter(|s| s.is_outage()).collect();
-        let one_of_each: usize = outage_states
+        let one_of_each = outage_states
             .iter()
-            .map(|&state| jobs_of(state, 1).iter().map(|(_, job)| job.connections).sum::<usize>())
+            .map(|&state| jobs_of(state, 1).iter().map(|(_, job)| job.connections).sum())
             .max()
             .unwrap_or(0);
         let samples = limits.samples(wishes.samples, one_of_each);
@@ -111,16 +115,23 @@ impl Plan {
             ));
         }
 
-        let healthy = jobs_of(State::Healthy, 1);
+        let healthy_calls = jobs_of(State::Healthy, 1).iter().map(|(_, job)| job.calls).sum();
         let wished = wishes.samples.saturating_mul(HEALTHY_FACTOR);
-        let healthy_samples = limits.healthy_samples(wished, healthy.len());
+        let healthy_samples = limits.healthy_samples(wished, healthy_calls);
         if healthy_samples < wished {
             notes.push(format!(
-                "{healthy_samples} healthy probes a cell instead of {wished}: they run one at a time, and there are {} operations and requests",
-                healthy.len()
+                "{healthy_samples} healthy probes a cell instead of {wished}: they run one at a time, and one of each takes {healthy_calls} calls"
             ));
         }
-        let controls = pack::by_server(jobs_of(State::Healthy, healthy_samples), State::Healthy, usize::MAX);
+        // A request is a sum of calls that are measured on their own: it needs no more runs than in an outage.
+        let mut healthy = jobs_of(State::Healthy, healthy_samples);
+        let runs = jobs_of(State::Healthy, healthy_samples.min(samples));
+        for (job, fewer) in healthy.iter_mut().zip(runs) {
+            if matches!(fewer.1.what, Target::Chain(_)) {
+                *job = fewer;
+            }
+        }
+        let controls = pack::by_server(healthy, State::Healthy, usize::MAX);
         let mut outages: Vec<Batch> = outage_states
             .iter()
             .flat_map(|&state| pack::by_server(jobs_of(state, samples), state, limits.per_server()))
@@ -168,7 +179,10 @@ fn jobs(
             let bound = bounded(worst_case(&used.client, state, Some(setinfo)));
             for operation_index in 0..used.operations.len() {
                 let what = Target::Cell(CellKey { file: file_index, use_index, operation_index, state });
-                jobs.push((file.persistence, Job { what, samples, connections: samples, bound }));
+                jobs.push((
+                    file.persistence,
+                    Job { what, samples, connections: samples, calls: samples, bound },
+                ));
             }
         }
         for (request_index, request) in file.requests.iter().enumerate() {
@@ -182,8 +196,11 @@ fn jobs(
                 .map(|call| bounded(worst_case(&file.uses[call.use_index].client, state, Some(setinfo))))
                 .sum();
             let what = Target::Chain(ChainKey { file: file_index, request: request_index, state });
-            let connections = calls.len() * samples;
-            jobs.push((file.persistence, Job { what, samples, connections, bound }));
+            let connections = Layout::of(file, request, state).clients.len() * samples;
+            jobs.push((
+                file.persistence,
+                Job { what, samples, connections, calls: calls.len() * samples, bound },
+            ));
         }
     }
     jobs

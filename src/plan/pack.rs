@@ -37,13 +37,14 @@ pub(super) fn by_server(jobs: Vec<(Persistence, Job)>, state: State, room: usize
 /// A job in parts that each fit in `room`; a single sample is never cut.
 fn split(job: Job, room: usize) -> Vec<Job> {
     let each = job.connections / job.samples.max(1);
+    let calls = job.calls / job.samples.max(1);
     let fitting = (room / each.max(1)).max(1);
     let mut parts = Vec::new();
     let mut left = job.samples;
     while left > fitting {
-        parts.push(Job { samples: fitting, connections: each * fitting, ..job });
+        parts.push(Job { samples: fitting, connections: each * fitting, calls: calls * fitting, ..job });
         left -= fitting;
     }
-    parts.push(Job { samples: left, connections: each * left, ..job });
+    parts.push(Job { samples: left, connections: each * left, calls: calls * left, ..job });
     parts
 }

@@ -7,8 +7,8 @@ use super::Run;
 use crate::clients::ProbeClient;
 use crate::kinds::{ProbeId, Step};
 use crate::observe::{ChainCall, ChainKey, ChainProbe};
-use crate::plan::{goes_on, reached_calls};
-use crate::policy::{Backend, Client, OnTimeout, PolicyFile, RequestCall};
+use crate::plan::{Layout, goes_on};
+use crate::policy::{Client, PolicyFile, RequestCall};
 
 /// One run of a request.
 pub(super) struct ChainActor {
@@ -36,40 +36,25 @@ impl ChainActor {
         let file = Arc::clone(&run.plan.files[key.file]);
         let request = &file.requests[key.request];
         let id = run.probe_id();
-        let reached = reached_calls(&file, request, key.state).len();
-        let mut own: Vec<Arc<Client>> = Vec::new();
+        let layout = Layout::of(&file, request, key.state);
         let mut prepared = Vec::new();
         let mut calls = Vec::new();
         let mut steps = Vec::new();
-        let repeated = request.calls.iter().flat_map(|call| (0..call.times).map(move |_| call));
-        for (position, call) in repeated.enumerate() {
+        for (call, client) in layout.calls {
             let used = &file.uses[call.use_index];
-            if used.backend == Backend::InMemory {
-                // It asks nobody, and answers at once.
-                continue;
-            }
             let operation = &used.operations[call.operation_index].operation;
+            // What an earlier call of the request leaves behind is what this one finds.
             if !prepared.contains(&call.use_index) {
                 prepared.push(call.use_index);
                 before.extend(operation.prepare(&used.call(&id)));
             }
-            // A client that closes has other connections in its pool, which are as warm as the first; one that keeps
-            // has the one. Calls beyond what an outage lets a request reach are not given connections of their own.
-            let same =
-                |other: &Arc<Client>| used.client.on_timeout == OnTimeout::Keep && **other == used.client;
-            let client = match own.iter().position(same) {
-                Some(shared) => shared,
-                None if position < reached || own.is_empty() => {
-                    own.push(Arc::new(used.client.clone()));
-                    own.len() - 1
-                }
-                None => own.len() - 1,
-            };
             steps.push(operation.steps(&used.call(&id)));
             calls.push(PlannedCall { call: call.clone(), client });
         }
-        let count = own.len();
-        clients.extend(own.into_iter().map(|client| (client, id.clone())));
+        let count = layout.clients.len();
+        clients.extend(
+            layout.clients.iter().map(|&index| (Arc::new(file.uses[index].client.clone()), id.clone())),
+        );
         ChainActor { file: Arc::clone(&file), id, calls, steps, clients: count }
     }
 

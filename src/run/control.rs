@@ -7,25 +7,34 @@ use super::actor::{Cast, Outcome};
 use super::collect::Collected;
 use super::jitter::Jitter;
 use super::{Run, RunError, prepare};
+use crate::clients::ProbeClient;
 use crate::observe::{Cell, Chain};
 use crate::plan::{Batch, Target};
+use crate::policy::Client;
 use crate::redis::states;
 
 /// Runs one healthy server.
 pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) -> Result<(), RunError> {
     let mut server = run.workshop.start(batch.persistence).await?;
     let addr = server.addr();
+    let casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job)).collect();
+    prepare::keys(addr, &casts).await?;
     let holding = states::enter(batch.state, &mut server, Duration::ZERO).await?;
     let mut cells = Vec::new();
     let mut chains = Vec::new();
-    for job in &batch.jobs {
-        let cast = Cast::of(run, job);
-        let scripts: Vec<_> = cast.scripts().collect();
-        prepare::keys(addr, cast.before.clone(), &scripts).await?;
-        // One at a time: the first probe's clients serve all of them.
+    let mut clients: Vec<ProbeClient> = Vec::new();
+    let mut settings: Vec<Arc<Client>> = Vec::new();
+    for (job, cast) in batch.jobs.iter().zip(&casts) {
+        // One at a time: the same clients serve one probe after the other, and the next operation where it wants the
+        // same settings.
         let needed = cast.parts.first().map_or(0, super::actor::Part::clients);
-        let wanted = cast.clients.iter().take(needed).cloned().collect();
-        let mut clients = prepare::clients(run, addr, wanted).await?;
+        let wanted = &cast.clients[..needed];
+        let same = settings.len() == wanted.len()
+            && settings.iter().zip(wanted).all(|(old, (new, _))| **old == **new);
+        if !same {
+            clients = prepare::clients(run, addr, wanted.to_vec()).await?;
+            settings = wanted.iter().map(|(client, _)| Arc::clone(client)).collect();
+        }
         let jitter = Jitter::start();
         let mut probes = Vec::new();
         let mut runs = Vec::new();

@@ -58,6 +58,10 @@ pub enum RunError {
     Internal(String),
 }
 
+/// How many servers are prepared at once. Preparing is work and holding a state is waiting: servers that are ready one
+/// after the other wait side by side, where all at once would first compete and then idle together.
+const PREPARING_AT_ONCE: usize = 2;
+
 /// What a run is carried out with.
 pub struct Run {
     plan: Arc<Plan>,
@@ -66,6 +70,7 @@ pub struct Run {
     seed: u64,
     clock: Clock,
     next_probe: AtomicU64,
+    preparing: Semaphore,
     events: Box<dyn Fn(Event) + Send + Sync>,
 }
 
@@ -80,7 +85,8 @@ impl Run {
         events: Box<dyn Fn(Event) + Send + Sync>,
     ) -> Arc<Run> {
         let clock = Clock::start();
-        Arc::new(Run { plan, workshop, name, seed, clock, next_probe: AtomicU64::new(0), events })
+        let (next_probe, preparing) = (AtomicU64::new(0), Semaphore::new(PREPARING_AT_ONCE));
+        Arc::new(Run { plan, workshop, name, seed, clock, next_probe, preparing, events })
     }
 
     /// Carries the plan out. What the deadline leaves undone is in the observations as not proven.

@@ -18,14 +18,18 @@ use crate::redis::states;
 /// probes. The state ends as soon as its last probe has, so this costs nothing.
 const MARGIN: Duration = Duration::from_secs(5);
 
+/// How many probes begin in the same millisecond: their timeouts run out together as well, and each waits for those
+/// before it to be dealt with.
+const AT_ONCE: usize = 32;
+
 /// Runs one server in one state.
 pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) -> Result<(), RunError> {
+    // The semaphore is never closed.
+    let preparing = run.preparing.acquire().await;
     let mut server = run.workshop.start(batch.persistence).await?;
     let addr = server.addr();
     let casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job)).collect();
-    let scripts: Vec<_> = casts.iter().flat_map(Cast::scripts).collect();
-    let before = casts.iter().flat_map(|cast| cast.before.iter().cloned()).collect();
-    prepare::keys(addr, before, &scripts).await?;
+    prepare::keys(addr, &casts).await?;
     let wanted = casts.iter().flat_map(|cast| cast.clients.iter().cloned()).collect();
     let mut clients = prepare::clients(run, addr, wanted).await?.into_iter();
 
@@ -34,14 +38,22 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
         let own: Vec<_> = clients.by_ref().take(part.clients()).collect();
         ready.push((part, own));
     }
+    drop(preparing);
     let holding = states::enter(batch.state, &mut server, batch.bound + MARGIN).await?;
     (run.events)(Event::StateBegins(batch.state));
     let jitter = Jitter::start();
     let mut playing = JoinSet::new();
     let give_up = run.plan.give_up;
-    for (part, mut own) in ready {
+    for (index, (part, mut own)) in ready.into_iter().enumerate() {
+        if index % AT_ONCE == AT_ONCE - 1 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         // The clients come back with the outcome: a connection that closed now would take back what was to run late.
-        playing.spawn(async move { (part.play(&mut own, give_up).await, own) });
+        playing.spawn(async move {
+            let outcome = part.play(&mut own, give_up).await;
+            own.iter_mut().for_each(crate::clients::ProbeClient::rest);
+            (outcome, own)
+        });
     }
     let mut held = Vec::new();
     let mut seen = Seen::default();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use super::actor::Cast;
 use super::{Run, RunError};
 use crate::clients::{ProbeClient, Target};
 use crate::kinds::{Command, ProbeId, Step};
@@ -17,8 +18,9 @@ const OPENING_AT_ONCE: usize = 128;
 /// How many commands go to the server in one pipeline.
 const PIPELINE: usize = 500;
 
-/// Runs the steps that prepare probes, and loads the scripts that probes will send.
-pub(super) async fn keys(addr: SocketAddr, before: Vec<Step>, scripts: &[&Step]) -> Result<(), RunError> {
+/// Puts the keys there that the probes need, and loads the scripts that they will send.
+pub(super) async fn keys(addr: SocketAddr, casts: &[Cast]) -> Result<(), RunError> {
+    let before: Vec<&Step> = casts.iter().flat_map(|cast| &cast.before).collect();
     let failed = |what, error: &redis::RedisError| RunError::Prepare {
         addr,
         what,
@@ -47,7 +49,7 @@ pub(super) async fn keys(addr: SocketAddr, before: Vec<Step>, scripts: &[&Step])
         pipeline.query_async::<()>(&mut connection).await.map_err(|error| failed("keys", &error))?;
     }
     let mut loaded: Vec<&str> = Vec::new();
-    for step in scripts {
+    for step in casts.iter().flat_map(Cast::scripts) {
         let Command::Script { source, .. } = &step.command else { continue };
         if loaded.contains(source) {
             continue;

@@ -102,7 +102,9 @@ fn several_problems_are_all_told_at_once() {
     let folder = Folder::with(
         "version: 1\nservice: shop\nclient: {command_timeout: 5}\nuses:\n  - {name: a, kind: lok, key: k}\n  - {name: a, kind: lock, key: k, ttl: 1s, on_outage: fail_opn}\n",
     );
-    folder.audit(&["check"]).fails_with(2, &[":3:", ":5:", ":6:", "`lock`", "`fail_open`", "write `5ms` or `5s`"]);
+    folder
+        .audit(&["check"])
+        .fails_with(2, &[":3:", ":5:", ":6:", "`lock`", "`fail_open`", "write `5ms` or `5s`"]);
 }
 
 #[test]
