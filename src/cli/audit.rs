@@ -101,7 +101,7 @@ fn audit(args: &AuditArgs, files: &[Arc<PolicyFile>], wishes: &Wishes) -> anyhow
         .context("the asynchronous runtime did not start")?;
     let ended = runtime.block_on(async {
         let binary = ServerBinary::find(args.redis_server.as_deref()).await?;
-        let setinfo = binary.knows_setinfo();
+        let setinfo = binary.setinfo_waits();
         let exe = std::env::current_exe().context("the path of this program is not known")?;
         let workshop = Workshop::open(binary, exe).await?;
         let limits = Limits::of(open_file_limit(), ephemeral_ports());
