@@ -14,3 +14,6 @@ pub mod redis;
 pub mod report;
 pub mod run;
 pub mod words;
+
+#[cfg(test)]
+mod cases;

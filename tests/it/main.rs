@@ -4,6 +4,7 @@
 
 mod cli_costs;
 mod cli_ends;
+mod cli_limits;
 mod cli_portfolio;
 mod cli_reports;
 mod command;
