@@ -61,6 +61,7 @@ fn one_kind(spec: &KindSpec) -> String {
 fn shape(shape: Shape) -> String {
     match shape {
         Shape::Duration => "a duration, such as 30s".to_owned(),
+        Shape::DurationOrNone => "a duration, such as 30s, or none".to_owned(),
         Shape::Count => "a whole number".to_owned(),
         Shape::Flag => "true or false".to_owned(),
         Shape::Word(words) => words.join(" | "),
