@@ -19,8 +19,7 @@ enum Part {
 /// Whether a text has these lines; else the first of them after which it does not go on as expected.
 pub fn holds(expected: &[&str], printed: &str) -> Result<(), String> {
     let expected: Vec<&str> = expected.iter().copied().filter(|line| !line.trim().is_empty()).collect();
-    let printed: Vec<Vec<Part>> =
-        printed.lines().filter(|line| !line.trim().is_empty()).map(parts).collect();
+    let printed: Vec<Vec<Part>> = printed.lines().filter(|line| !line.trim().is_empty()).map(parts).collect();
     let mut furthest = 0;
     if goes_on(&expected, &printed, 0, &mut furthest) {
         return Ok(());
@@ -46,7 +45,9 @@ fn same(expected: &[Part], printed: &[Part]) -> bool {
     expected.len() == printed.len()
         && expected.iter().zip(printed).all(|pair| match pair {
             (Part::Cost(said), Part::Cost(seen)) => (said - seen).abs() <= (said * 0.25).max(50.0),
-            (Part::Wall(said), Part::Wall(seen)) => *seen <= said * 3.0 + 1_000.0 && *said <= seen * 3.0 + 1_000.0,
+            (Part::Wall(said), Part::Wall(seen)) => {
+                *seen <= said * 3.0 + 1_000.0 && *said <= seen * 3.0 + 1_000.0
+            }
             (Part::Count(said), Part::Count(seen)) => (said - seen).abs() <= said * 0.25,
             (said, seen) => said == seen,
         })
@@ -79,7 +80,9 @@ fn parts(line: &str) -> Vec<Part> {
             _ if is_version(word) && parts.last() == Some(&Part::Word("a server".to_owned())) => {
                 Part::Word(word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned())
             }
-            _ if word.len() >= 3 && word.chars().all(|c| c == '-' || c == ':') => Part::Word("---".to_owned()),
+            _ if word.len() >= 3 && word.chars().all(|c| c == '-' || c == ':') => {
+                Part::Word("---".to_owned())
+            }
             _ => Part::Word(word.to_owned()),
         };
         parts.push(part);
@@ -130,7 +133,10 @@ fn what_a_reader_would_believe_wrongly_is_a_difference() {
         ("a", "a\nb"),
         ("policies/portfolio.yaml:30:36", "policies/portfolio.yaml:31:36"),
     ] {
-        assert_eq!(holds(&[said], printed), Err(if said == "a" { "(the page shows nothing more)" } else { said }.to_owned()));
+        assert_eq!(
+            holds(&[said], printed),
+            Err(if said == "a" { "(the page shows nothing more)" } else { said }.to_owned())
+        );
     }
     assert_eq!(holds(&["a", "...", "d", "e"], "a\nb\nd\nf\n"), Err("e".to_owned()));
 }

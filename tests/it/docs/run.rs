@@ -15,7 +15,8 @@ pub struct Printed {
 /// Runs commands one after the other in a folder of their own.
 pub fn all(commands: &[String]) -> Vec<Printed> {
     let folder = Folder::new();
-    let (bin, work, temporary) = (folder.path().join("bin"), folder.path().join("work"), folder.path().join("tmp"));
+    let (bin, work, temporary) =
+        (folder.path().join("bin"), folder.path().join("work"), folder.path().join("tmp"));
     for path in [&bin, &work, &temporary, &work.join("policies")] {
         std::fs::create_dir(path).unwrap();
     }
