@@ -155,3 +155,26 @@ impl Folder {
         Ended::of(command.output().unwrap())
     }
 }
+
+#[test]
+fn standard_output_that_cannot_be_written_is_exit_4_and_a_reader_that_went_away_is_none() {
+    let folder = quick();
+    for args in [vec!["kinds"], vec!["check"], vec!["--samples", "5", "--json", "-"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let Ok(full) = full else { return };
+        let output = folder.command(&args).stdout(full).output().unwrap();
+        Ended::of(output).fails_with(4, &["standard output cannot be written"]);
+    }
+    let mut child = folder.start(&["--samples", "5"]);
+    drop(child.stdout.take());
+    let ended = Ended::of(child.wait_with_output().unwrap());
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "the audit is judged all the same");
+}
+
+#[test]
+fn a_file_to_check_that_is_not_there_is_named_once() {
+    let folder = quick();
+    let ended = folder.audit(&["--check", "missing.md"]);
+    ended.fails_with(4, &["missing.md: cannot be read", "--markdown FILE"]);
+    assert_eq!(ended.stderr.matches("missing.md").count(), 1, "{}", ended.stderr);
+}
