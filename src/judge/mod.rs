@@ -2,6 +2,7 @@
 
 mod accept;
 mod aftermath;
+mod correctness;
 mod cost;
 mod declared;
 mod explain;
@@ -119,6 +120,8 @@ pub fn judge(plan: &Plan, file_index: usize, observations: &Observations, setinf
     found.extend(implied::findings(file, &cells, &believable));
     let scenes: Vec<_> = observations.scenes.iter().filter(|scene| scene.key.file == file_index).collect();
     found.extend(aftermath::findings(file, &scenes, &cells, &believable));
+    let replays: Vec<_> = observations.replays.iter().filter(|replay| replay.file == file_index).collect();
+    found.extend(correctness::findings(file, &replays, &believable));
     found.extend(accept::stale(file, &found, &cells, &believable));
 
     let accepted = accept::accept(file, found);

@@ -59,6 +59,7 @@ fn judged(plan: &Plan, cells: Vec<Cell>) -> Judgement {
             cells,
             chains: Vec::new(),
             scenes: Vec::new(),
+            replays: Vec::new(),
             left_behind: Vec::new(),
             wall_us: 0,
         },
