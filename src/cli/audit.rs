@@ -85,6 +85,11 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>]) -> anyhow::Result<Wishes>
             );
         }
     }
+    if let (Some(markdown), Some(json)) = (&args.markdown, &args.json)
+        && markdown == json
+    {
+        bail!("--markdown and --json both name {}: give each a place of its own", markdown.display());
+    }
     Ok(Wishes {
         states,
         only: args.only.clone(),

@@ -61,12 +61,11 @@ impl<'a> Delivery<'a> {
         let options = TerminalOptions { width: screen::width(), color: true, quiet: self.args.quiet };
         let table = render(report, &sources, &options);
         if to_stdout.is_empty() {
-            screen::out(&table);
+            exit.or(screen::out(&table))
         } else {
-            screen::out(&to_stdout);
             screen::err(&table);
+            exit.or(screen::out(&to_stdout))
         }
-        exit
     }
 
     /// Whether the checked table no longer says what was observed; the differences are shown.

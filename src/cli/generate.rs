@@ -15,8 +15,7 @@ use super::screen;
 /// Writes the starter file. One that exists is left alone.
 pub(crate) fn init(args: &InitArgs) -> Exit {
     let Some(path) = &args.file else {
-        screen::out(STARTER);
-        return Exit::Conforms;
+        return screen::out(STARTER);
     };
     let written = OpenOptions::new()
         .write(true)
@@ -44,8 +43,7 @@ pub(crate) fn init(args: &InitArgs) -> Exit {
 pub(crate) fn completions(args: &CompletionsArgs) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "audit", &mut script);
-    screen::out(&String::from_utf8_lossy(&script));
-    Exit::Conforms
+    screen::out(&String::from_utf8_lossy(&script))
 }
 
 /// Writes the manual pages.

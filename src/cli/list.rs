@@ -25,8 +25,7 @@ pub(crate) fn kinds(args: &KindsArgs) -> Exit {
             None => return unknown("kind", name, Kind::ALL.map(Kind::name)),
         },
     };
-    screen::out(&text);
-    Exit::Conforms
+    screen::out(&text)
 }
 
 fn one_kind(spec: &KindSpec) -> String {
@@ -84,8 +83,7 @@ pub(crate) fn states() -> Exit {
         .map(|state| format!("{}\n  {}\n  {}\n", state.name(), state.how(), state.fidelity()))
         .collect::<Vec<_>>()
         .join("\n");
-    screen::out(&text);
-    Exit::Conforms
+    screen::out(&text)
 }
 
 /// Explains a finding, or lists all.
@@ -102,8 +100,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Exit {
             None => return unknown("finding", name, Code::ALL.iter().map(|code| code.name())),
         },
     };
-    screen::out(&text);
-    Exit::Conforms
+    screen::out(&text)
 }
 
 fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Exit {

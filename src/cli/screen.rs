@@ -2,9 +2,19 @@
 
 use std::io::Write;
 
-/// Prints to standard output. A reader that went away (`audit kinds | head`) is not an error.
-pub(crate) fn out(text: &str) {
-    let _ = anstream::stdout().lock().write_all(text.as_bytes());
+use super::exit::Exit;
+
+/// Prints to standard output, and says how a command ends that has done so: what could not be printed is a report that
+/// could not be written. A reader that went away (`audit kinds | head`) has read what it wanted.
+pub(crate) fn out(text: &str) -> Exit {
+    let mut stdout = anstream::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(problem) if problem.kind() != std::io::ErrorKind::BrokenPipe => {
+            error(&anyhow::Error::new(problem).context("standard output can't be written to"));
+            Exit::Environment
+        }
+        _ => Exit::Conforms,
+    }
 }
 
 /// Prints to standard error.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::observe::{CellKey, ChainKey};
-use crate::policy::{Backend, Persistence, PolicyFile, RequestCall};
+use crate::policy::{Backend, Persistence, PolicyFile, Request, RequestCall, Use};
 use crate::words::State;
 
 pub(crate) use arithmetic::goes_on;
@@ -39,6 +39,8 @@ pub struct Plan {
     pub files: Vec<Arc<PolicyFile>>,
     /// The states, in order.
     pub states: Vec<State>,
+    /// Only uses of these names, where any are named.
+    pub only: Vec<String>,
     /// Probes for each operation in each outage state.
     pub samples: usize,
     /// Probes for each operation on the healthy server, one at a time.
@@ -98,7 +100,10 @@ impl Plan {
     /// Lays out a run over these files, within these limits, on a server that knows `CLIENT SETINFO` or not.
     pub fn new(files: Vec<Arc<PolicyFile>>, wishes: &Wishes, limits: Limits, setinfo: bool) -> Plan {
         let give_up = wishes.give_up;
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = not_measured(&files, &wishes.only)
+            .into_iter()
+            .map(|name| format!("the request {name} is not measured: none of its calls asks Redis"))
+            .collect();
         let jobs_of = |state, samples| jobs(&files, &wishes.only, state, samples, give_up, setinfo);
 
         let outage_states: Vec<State> = wishes.states.iter().copied().filter(|s| s.is_outage()).collect();
@@ -139,6 +144,7 @@ impl Plan {
         outages.sort_by_key(|batch| std::cmp::Reverse(batch.bound));
         Plan {
             states: wishes.states.clone(),
+            only: wishes.only.clone(),
             samples,
             healthy_samples,
             give_up,
@@ -148,6 +154,16 @@ impl Plan {
             notes,
             files,
         }
+    }
+
+    /// Whether the run is about this use.
+    pub fn wants(&self, used: &Use) -> bool {
+        wants(&self.only, used)
+    }
+
+    /// Whether the run is about this request: all that it calls was asked for.
+    pub fn wants_request(&self, file: &PolicyFile, request: &Request) -> bool {
+        wants_request(&self.only, file, request)
     }
 
     /// How long the run can take at most, servers' starts left out.
@@ -169,11 +185,10 @@ fn jobs(
     setinfo: bool,
 ) -> Vec<(Persistence, Job)> {
     let bounded = |worst: Option<Duration>| worst.map_or(give_up, |worst| worst.min(give_up));
-    let wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
     let mut jobs = Vec::new();
     for (file_index, file) in files.iter().enumerate() {
         for (use_index, used) in file.uses.iter().enumerate() {
-            if used.backend != Backend::Redis || !wanted(&used.name) {
+            if used.backend != Backend::Redis || !wants(only, used) {
                 continue;
             }
             let bound = bounded(worst_case(&used.client, state, Some(setinfo)));
@@ -186,10 +201,10 @@ fn jobs(
             }
         }
         for (request_index, request) in file.requests.iter().enumerate() {
-            if !request.calls.iter().all(|call| wanted(&file.uses[call.use_index].name)) {
+            let asks_redis = |call: &&RequestCall| file.uses[call.use_index].backend == Backend::Redis;
+            if !wants_request(only, file, request) || !request.calls.iter().any(|call| asks_redis(&call)) {
                 continue;
             }
-            let asks_redis = |call: &&RequestCall| file.uses[call.use_index].backend == Backend::Redis;
             let calls: Vec<_> = reached_calls(file, request, state).into_iter().filter(asks_redis).collect();
             let bound = calls
                 .iter()
@@ -204,6 +219,31 @@ fn jobs(
         }
     }
     jobs
+}
+
+fn wants(only: &[String], used: &Use) -> bool {
+    only.is_empty() || only.contains(&used.name)
+}
+
+fn wants_request(only: &[String], file: &PolicyFile, request: &Request) -> bool {
+    request.calls.iter().all(|call| wants(only, &file.uses[call.use_index]))
+}
+
+/// The requests that were asked for and ask Redis nothing: there is nothing in them to measure.
+fn not_measured(files: &[Arc<PolicyFile>], only: &[String]) -> Vec<String> {
+    let mut names = Vec::new();
+    for file in files {
+        let asks_redis = |request: &Request| {
+            request.calls.iter().any(|call| file.uses[call.use_index].backend == Backend::Redis)
+        };
+        let requests = file.requests.iter();
+        names.extend(
+            requests
+                .filter(|request| wants_request(only, file, request) && !asks_redis(request))
+                .map(|request| request.name.clone()),
+        );
+    }
+    names
 }
 
 #[cfg(test)]

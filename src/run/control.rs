@@ -51,7 +51,10 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
             Target::Chain(key) => chains.push((key, runs, jitter_us)),
         }
     }
-    let proof = holding.leave(&mut server).await.proof;
+    let left = holding.leave(&mut server).await;
+    // A server that does not come back has failed us, whatever was seen before.
+    left.barrier?;
+    let proof = left.proof;
     for (key, probes, jitter_us) in cells {
         collected.add_cell(Cell { key, probes, proof: proof.clone(), jitter_us });
     }

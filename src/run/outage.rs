@@ -65,6 +65,8 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
     let jitter_us = jitter.worst_us();
     let left = holding.leave(&mut server).await;
     (run.events)(Event::StateEnded(batch.state));
+    // A server that does not come back has failed us, whatever was seen before.
+    left.barrier?;
     drop(held);
     for (key, probes) in seen.cells {
         collected.add_cell(Cell { key, probes, proof: left.proof.clone(), jitter_us });

@@ -7,6 +7,7 @@ mod cli_ends;
 mod cli_portfolio;
 mod cli_reports;
 mod command;
+mod processes;
 mod redis_reaper;
 mod redis_servers;
 mod redis_states;

@@ -2,10 +2,10 @@
 
 use super::style::{HEAD, PLAIN, Paint, QUIET, mark, of_verdict};
 use crate::report::facts::{runs_of_requests, samples_in_words};
-use crate::report::format::{exact, human, more_than, waiting};
-use crate::report::text::{clean, pad, pad_left, shorten, width, wrap};
+use crate::report::format::{more_than, waiting};
 use crate::report::{RequestCell, RequestRow};
-use crate::words::Verdict;
+use crate::text::{clean, pad, pad_left, shorten, width, wrap};
+use crate::words::{Verdict, exact_us, human_us};
 
 /// The columns between the state and how the request ends.
 const HEADS: [&str; 4] = ["cost", "predicted", "budget", "waiting"];
@@ -82,11 +82,20 @@ fn figures(row: &RequestRow, cell: &RequestCell) -> [String; 4] {
     [
         match (cell.gave_up_us(), cell.cost) {
             (Some(gave_up), _) => more_than(gave_up),
-            (None, Some(cost)) => human(cost.p50_us),
+            (None, Some(cost)) => human_us(cost.p50_us),
             (None, None) => "-".to_owned(),
         },
-        cell.predicted_us.map_or("for ever".to_owned(), human),
-        cell.budget_us.map_or("-".to_owned(), exact),
+        predicted(cell.predicted_us),
+        cell.budget_us.map_or("-".to_owned(), exact_us),
         cell.waiting.map_or("-".to_owned(), |requests| format!("{}{threads}", waiting(requests))),
     ]
+}
+
+/// A sum by arithmetic; nothing in it waits where it is none.
+fn predicted(us: Option<u64>) -> String {
+    match us {
+        None => "for ever".to_owned(),
+        Some(0) => "at once".to_owned(),
+        Some(us) => human_us(us),
+    }
 }
