@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use redis_outage_audit::run::Event;
-use redis_outage_audit::words::State;
+use redis_outage_audit::words::{State, declared};
 
 /// A line that is redrawn while the audit runs; hidden in a pipe, in CI, and where quiet was asked for.
 pub(crate) struct Progress {
@@ -50,7 +50,7 @@ impl Progress {
         names.sort_unstable();
         names.dedup();
         let what = if names.is_empty() { "preparing".to_owned() } else { names.join(", ") };
-        let longest = humantime::format_duration(self.longest);
+        let longest = declared(self.longest);
         self.bar.set_message(format!("{what}; the slowest chain of calls takes up to {longest}"));
     }
 

@@ -34,7 +34,8 @@ pub fn load(path: &Path) -> Result<PolicyFile, Problems> {
         std::io::stdin().take(LARGEST + 1).read_to_end(&mut bytes).map_err(refused)?;
     } else {
         // Opening a named pipe would wait for its writer, and a device never ends.
-        if !is_open_already(path) && !std::fs::metadata(path).map_err(refused)?.is_file() {
+        let kind = std::fs::metadata(path).map_err(refused)?;
+        if !is_open_already(path) && !kind.is_file() && !kind.is_dir() {
             let help = "name a file or a folder, or give the text on standard input with `--policies -`";
             return Err(Problems::of_file(path, "it is neither a file nor a folder".to_owned(), help));
         }

@@ -69,7 +69,7 @@ fn a_server_that_ends_in_the_middle_of_a_pause_is_exit_4() {
     for pid in folder.servers() {
         kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
     }
-    Ended::of(child.wait_with_output().unwrap()).fails_with(4, &["its process ended"]);
+    Ended::of(child.wait_with_output().unwrap()).fails_with(4, &["did not answer a fresh connection"]);
     assert!(folder.is_clean_within(Duration::from_secs(2)), "{:?}", folder.processes());
 }
 

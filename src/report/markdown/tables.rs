@@ -2,6 +2,7 @@
 //! compares them with what a document says.
 
 use super::grid::{Grid, Head};
+use crate::observe::Cost;
 use crate::report::format::{coarse, waiting};
 use crate::report::{CellReport, Report, RequestCell, RequestRow, Row, Service};
 use crate::text::clean;
@@ -182,10 +183,15 @@ fn how_we_know(row: &Row) -> String {
     format!("{known}; {seen}")
 }
 
-/// The median cost of a cell; one that cannot be believed has none.
+/// The median cost of a cell.
 fn cost(cell: &CellReport) -> String {
-    match (cell.gave_up_us(), cell.cost) {
-        _ if cell.is_unproven() => INCONCLUSIVE.to_owned(),
+    median(cell.is_unproven(), cell.gave_up_us(), cell.cost)
+}
+
+/// The median cost; what cannot be believed has none.
+fn median(unproven: bool, gave_up_us: Option<u64>, cost: Option<Cost>) -> String {
+    match (gave_up_us, cost) {
+        _ if unproven => INCONCLUSIVE.to_owned(),
         (Some(gave_up), _) => format!("{NEVER_RETURNED} (more than {})", coarse(gave_up)),
         (None, Some(cost)) => coarse(cost.p50_us),
         (None, None) => NOTHING.to_owned(),
@@ -198,12 +204,7 @@ pub(in crate::report) const INCONCLUSIVE: &str = "inconclusive";
 pub(in crate::report) const NEVER_RETURNED: &str = "never returned";
 
 fn request_cost(cell: &RequestCell) -> String {
-    match (cell.gave_up_us(), cell.cost) {
-        _ if cell.is_unproven() => INCONCLUSIVE.to_owned(),
-        (Some(gave_up), _) => format!("{NEVER_RETURNED} (more than {})", coarse(gave_up)),
-        (None, Some(cost)) => coarse(cost.p50_us),
-        (None, None) => NOTHING.to_owned(),
-    }
+    median(cell.is_unproven(), cell.gave_up_us(), cell.cost)
 }
 
 /// `20 of 10`: requests that wait, and threads that could serve them.

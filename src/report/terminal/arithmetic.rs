@@ -9,26 +9,23 @@ use super::{TerminalOptions, findings, verdict_line};
 use crate::judge::verdict;
 use crate::plan::{predicted_chain, worst_case};
 use crate::policy::{Backend, Budget, PolicyFile, Source, Use};
-use crate::text::{clean, pad, shorten, width, wrap};
+use crate::text::{clean, pad, shorten, width};
 use crate::words::{Finding, State, declared, human_us, micros};
 
 /// The arithmetic of one policy file, its findings, and a last line.
 pub fn arithmetic(file: &PolicyFile, lint: &[Finding], options: &TerminalOptions) -> String {
     let mut text = String::new();
+    let paint = Paint { color: options.color };
     if options.quiet {
-        let paint = Paint { color: options.color };
         text.extend(
             lint.iter().filter(|finding| finding.departs()).map(|one| findings::one_line(one, paint)),
         );
     } else {
-        let words = format!(
-            "{}  {}: worst case by arithmetic, nothing measured",
-            clean(&file.service),
-            clean(&file.source.name())
-        );
-        text.extend(wrap(&words, options.width).iter().map(|line| format!("{line}\n")));
-        text.push('\n');
-        text.push_str(&tables(file, options.width, Paint { color: options.color }));
+        let name = shorten(&clean(&file.service), options.width / 2);
+        let rest = format!("{}: worst case by arithmetic, nothing measured", clean(&file.source.name()));
+        let rest = shorten(&rest, options.width.saturating_sub(width(&name) + GAP));
+        text.push_str(&format!("{}  {}\n\n", paint.paint(HEAD, &name), paint.paint(QUIET, &rest)));
+        text.push_str(&tables(file, options.width, paint));
         text.push('\n');
         let sources: [Arc<Source>; 1] = [Arc::clone(&file.source)];
         let found = findings::render(lint, &sources, options);
@@ -37,7 +34,7 @@ pub fn arithmetic(file: &PolicyFile, lint: &[Finding], options: &TerminalOptions
             text.push('\n');
         }
     }
-    text.push_str(&verdict_line(verdict(lint), lint.iter(), "by arithmetic", Paint { color: options.color }));
+    text.push_str(&verdict_line(verdict(lint), lint.iter(), "by arithmetic", paint));
     text
 }
 

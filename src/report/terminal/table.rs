@@ -1,6 +1,7 @@
 //! The failure table: a group for each use, a line for each operation, a column for each state.
 
 use super::style::{HEAD, PLAIN, Paint, QUIET, mark, of_severity, of_verdict};
+use crate::observe::Cost;
 use crate::policy::Backend;
 use crate::report::facts::{probes_of_rows, samples_in_words};
 use crate::report::format::more_than;
@@ -56,7 +57,12 @@ impl StateColumn {
 
 /// The median cost, or what stands in its place.
 fn cost(cell: &CellReport) -> String {
-    match (cell.gave_up_us(), cell.cost) {
+    median(cell.gave_up_us(), cell.cost)
+}
+
+/// A median cost, or what stands in its place.
+pub(super) fn median(gave_up_us: Option<u64>, cost: Option<Cost>) -> String {
+    match (gave_up_us, cost) {
         (Some(gave_up), _) => more_than(gave_up),
         (None, Some(cost)) => human_us(cost.p50_us),
         (None, None) => "-".to_owned(),
