@@ -1,7 +1,7 @@
 //! `audit init`, `audit completions`, `audit man`: files for the user to keep.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use anyhow::{Context, Result};
 use clap::CommandFactory;
@@ -32,8 +32,13 @@ pub(crate) fn init(args: &InitArgs) -> Exit {
             Exit::Conforms
         }
         Err(error) => {
+            let mend = match error.kind() {
+                ErrorKind::AlreadyExists => "it exists and is left alone; give another name, or move it away",
+                ErrorKind::NotFound => "its folder does not exist; make it, or give another path",
+                _ => "give another path",
+            };
             let place = path.display();
-            screen::error(&anyhow::Error::new(error).context(format!("{place} was not written")));
+            screen::error(&anyhow::Error::new(error).context(format!("{place}: was not written: {mend}")));
             Exit::Environment
         }
     }

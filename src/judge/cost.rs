@@ -31,6 +31,7 @@ pub(super) fn findings(file: &PolicyFile, cells: &[&Cell], believable: &Believab
                 subject,
                 state: Some(cell.key.state),
                 at: line.at,
+                basis: Code::BudgetExceeded.basis(),
                 declared: format!("budget {}", declared(line.limit)),
                 observed: excess,
                 cause: cause_of_excess(used, cell.key.state),
@@ -68,6 +69,7 @@ fn policy_unreachable(cell: &Cell, subject: Subject, used: &Use) -> Option<Found
         subject,
         state: Some(cell.key.state),
         at: timeout_at(used),
+        basis: Code::PolicyUnreachable.basis(),
         declared: format!(
             "{} when Redis does not answer",
             used.operations[cell.key.operation_index].on_outage.name()
@@ -108,6 +110,7 @@ fn timeout_not_effective(cell: &Cell, cost: Cost, subject: Subject, used: &Use) 
         subject,
         state: Some(cell.key.state),
         at: client.attempts_at,
+        basis: Code::TimeoutNotEffective.basis(),
         declared: format!("command timeout {}", exact_us(configured)),
         observed: format!("{} at p50, {factor:.1} times the timeout", human_us(cost.p50_us)),
         cause: format!("{}{connects}", why_it_costs(client)),

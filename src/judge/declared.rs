@@ -56,6 +56,7 @@ fn undecided(subject: Subject, operation: &UseOperation) -> Option<Found> {
         subject,
         state: None,
         at: operation.on_outage_at,
+                basis: Code::Undecided.basis(),
         declared: "nobody decided".to_owned(),
         observed: format!("behaves like propagate: {}", operation.operation.meaning(OutagePolicy::Propagate)),
         cause: "the code has no branch for a Redis that does not answer, and nobody wrote down that this is meant"
@@ -93,6 +94,7 @@ fn retry_not_idempotent(subject: Subject, used: &Use, operation: &UseOperation) 
         subject,
         state: None,
         at: used.client.attempts_at,
+        basis: Code::RetryNotIdempotent.basis(),
         declared: format!("{} attempts", used.client.attempts),
         observed: format!("{name} is sent again after a timeout: {harm}"),
         cause: "a timeout does not say whether the server ran the command".to_owned(),
@@ -115,6 +117,7 @@ fn budget_unreachable(
         subject,
         state: Some(state),
         at: line.at,
+        basis: Code::BudgetUnreachable.basis(),
         declared: format!("budget {}", declared(line.limit)),
         observed: format!("by arithmetic up to {}", worst.map_or("for ever".to_owned(), declared)),
         cause: why_it_costs(client),

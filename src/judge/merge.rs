@@ -11,7 +11,10 @@ pub(super) fn merge(file: &PolicyFile, found: Vec<(Found, Option<String>)>) -> V
     for (one, reason) in found {
         let same = groups.iter_mut().find(|(group, other)| {
             group.first().is_some_and(|first| {
-                first.code == one.code && first.at == one.at && owner(&first.subject) == owner(&one.subject)
+                first.code == one.code
+                    && first.at == one.at
+                    && first.basis == one.basis
+                    && owner(&first.subject) == owner(&one.subject)
             }) && *other == reason
         });
         match same {
@@ -59,7 +62,7 @@ fn finding(file: &PolicyFile, group: &[Found], accepted: Option<String>) -> Opti
     Some(Finding {
         code: first.code,
         severity: file.rules.severity(first.code),
-        basis: first.code.basis(),
+        basis: first.basis,
         subject,
         operations,
         states,

@@ -1,6 +1,7 @@
 //! Findings: what departs from what was declared, and why. Needs no clock and no Redis.
 
 mod accept;
+mod aftermath;
 mod cost;
 mod declared;
 mod explain;
@@ -116,6 +117,8 @@ pub fn judge(plan: &Plan, file_index: usize, observations: &Observations, setinf
     found.extend(measured);
     found.extend(measured_requests);
     found.extend(implied::findings(file, &cells, &believable));
+    let scenes: Vec<_> = observations.scenes.iter().filter(|scene| scene.key.file == file_index).collect();
+    found.extend(aftermath::findings(file, &scenes, &cells, &believable));
     found.extend(accept::stale(file, &found, &cells, &believable));
 
     let accepted = accept::accept(file, found);

@@ -15,6 +15,7 @@ const TOLERATED: usize = 20;
 pub(super) struct Believable {
     cells: BTreeSet<CellKey>,
     chains: BTreeSet<ChainKey>,
+    failed: BTreeSet<(usize, usize)>,
     findings: Vec<Found>,
 }
 
@@ -26,12 +27,17 @@ impl Believable {
         cells: &[&Cell],
         chains: &[&Chain],
     ) -> Believable {
-        let mut this = Believable { cells: BTreeSet::new(), chains: BTreeSet::new(), findings: Vec::new() };
         let failed: BTreeSet<(usize, usize)> = cells
             .iter()
             .filter(|cell| !cell.key.state.is_outage() && cell.proof.held() && control_failed(cell))
             .map(|cell| (cell.key.use_index, cell.key.operation_index))
             .collect();
+        let mut this = Believable {
+            cells: BTreeSet::new(),
+            chains: BTreeSet::new(),
+            failed: failed.clone(),
+            findings: Vec::new(),
+        };
         for cell in cells {
             let CellKey { use_index, operation_index, .. } = cell.key;
             let used = &file.uses[use_index];
@@ -79,6 +85,11 @@ impl Believable {
         self.cells.contains(&key)
     }
 
+    /// Whether an operation can be believed at all: its control did not fail.
+    pub(super) fn operation(&self, use_index: usize, operation_index: usize) -> bool {
+        !self.failed.contains(&(use_index, operation_index))
+    }
+
     /// Whether what this request shows can be believed.
     pub(super) fn chain(&self, key: ChainKey) -> bool {
         self.chains.contains(&key)
@@ -106,6 +117,7 @@ impl Doubt {
             subject,
             state: Some(state),
             at,
+            basis: self.code.basis(),
             declared: self.declared,
             observed: self.observed,
             cause: self.cause,

@@ -23,6 +23,7 @@ pub(super) fn findings(file: &PolicyFile, chains: &[&Chain], believable: &Believ
                 subject,
                 state: Some(state),
                 at: line.at,
+                basis: Code::RequestBudgetExceeded.basis(),
                 declared: format!("budget {}", declared(line.limit)),
                 observed: excess,
                 cause: format!("its calls run one after the other: {}", parts(chain)),
@@ -38,6 +39,7 @@ pub(super) fn findings(file: &PolicyFile, chains: &[&Chain], believable: &Believ
                 subject,
                 state: Some(state),
                 at: request.at,
+                basis: Code::ThreadsExhausted.basis(),
                 declared: format!("{threads} threads"),
                 observed: format!("{waiting:.0} requests wait at once"),
                 cause: format!(

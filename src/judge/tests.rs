@@ -34,10 +34,11 @@ fn cell(state: State, reply: Reply, costs_us: &[u64], jitter_us: u64) -> Cell {
             sent_us: 1_000,
             ended_us: 1_000 + cost,
             reply: reply.clone(),
+            own_key: true,
             attempts: Vec::new(),
         })
         .collect();
-    Cell { key, probes, proof: Proof::Held("seen".to_owned()), jitter_us }
+    Cell { key, probes, proof: Proof::Held("seen".to_owned()), jitter_us, recovery: None }
 }
 
 fn healthy() -> Cell {
@@ -50,7 +51,19 @@ fn paused(costs_us: &[u64], jitter_us: u64) -> Cell {
 
 fn judged(plan: &Plan, cells: Vec<Cell>) -> Judgement {
     let server = ServerInfo { name: "redis-server".to_owned(), version: "7.0.15".to_owned() };
-    judge(plan, 0, &Observations { server, cells, chains: Vec::new(), wall_us: 0 }, false)
+    judge(
+        plan,
+        0,
+        &Observations {
+            server,
+            cells,
+            chains: Vec::new(),
+            scenes: Vec::new(),
+            left_behind: Vec::new(),
+            wall_us: 0,
+        },
+        false,
+    )
 }
 
 fn codes(judgement: &Judgement) -> Vec<Code> {
@@ -181,6 +194,8 @@ fn a_request_is_not_believed_where_the_control_of_one_of_its_calls_failed() {
         server: server.clone(),
         cells: vec![control, paused(&[90_000; 20], 0)],
         chains: vec![chain.clone()],
+        scenes: Vec::new(),
+        left_behind: Vec::new(),
         wall_us: 0,
     };
     let believed = judge(&plan, 0, &seen(healthy()), false);

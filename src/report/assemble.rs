@@ -25,10 +25,13 @@ pub fn assemble(plan: &Plan, observations: Observations, info: &RunInfo) -> Repo
     let judgements: Vec<Judgement> =
         (0..plan.files.len()).map(|index| judge(plan, index, &observations, info.setinfo)).collect();
     let verdict = judgements.iter().map(Judgement::verdict).max().unwrap_or(Verdict::Conforms);
-    let Observations { server, cells, chains, wall_us } = observations;
+    let Observations { server, cells, chains, scenes: _, left_behind, wall_us } = observations;
     let mut cells: BTreeMap<CellKey, Cell> = cells.into_iter().map(|cell| (cell.key, cell)).collect();
     let mut chains: BTreeMap<ChainKey, Chain> = chains.into_iter().map(|chain| (chain.key, chain)).collect();
     let mut notes = plan.notes.clone();
+    if !left_behind.is_empty() {
+        notes.push(format!("keys of the audit's own could not be removed: {}", left_behind.join(", ")));
+    }
     let mut services = Vec::new();
     for (index, (file, judgement)) in plan.files.iter().zip(judgements).enumerate() {
         let mut scene = Scene { plan, file, index, judgement: &judgement, info, notes: &mut notes };

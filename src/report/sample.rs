@@ -53,19 +53,13 @@ fn place(word: &str, occurrence: usize) -> Place {
 
 /// Probes that all came to the same reply after the same time.
 fn probes(state: State, cost_us: u64, reply: &Reply, n: usize) -> Vec<Probe> {
-    let attempt = Attempt {
-        command: "SET".to_owned(),
-        number: 1,
-        sent_us: 0,
-        ended_us: cost_us,
-        reply: reply.clone(),
-        port: Some(40_000),
-    };
+    let attempt = Attempt::new("SET".to_owned(), 1, 0, cost_us, reply.clone(), Some(40_000));
     let probe = |at| Probe {
         id: format!("run-{state}-{at}"),
         sent_us: 0,
         ended_us: cost_us,
         reply: reply.clone(),
+        own_key: true,
         attempts: vec![attempt.clone()],
     };
     (0..n).map(probe).collect()

@@ -1,12 +1,17 @@
 //! Carries a plan out: the healthy control first and alone, then every server in trouble side by side.
 
 mod actor;
+mod aftermath;
 mod chain;
 mod collect;
 mod control;
+mod healthy;
 mod jitter;
 mod outage;
 mod prepare;
+mod recovery;
+mod scene;
+mod server;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,6 +57,14 @@ pub enum RunError {
         what: &'static str,
         /// What the client saw.
         reply: Reply,
+    },
+    /// A server took no monitor connection.
+    #[error("{addr}: the monitor connection was not accepted: {error}")]
+    Monitor {
+        /// The server.
+        addr: std::net::SocketAddr,
+        /// Why.
+        error: std::io::Error,
     },
     /// A task of the audit's own panicked.
     #[error("the audit itself failed: {0}; please report this")]

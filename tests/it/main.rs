@@ -7,6 +7,7 @@ mod cli_ends;
 mod cli_portfolio;
 mod cli_reports;
 mod command;
+mod docs;
 mod processes;
 mod redis_reaper;
 mod redis_servers;
