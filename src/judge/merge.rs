@@ -4,7 +4,7 @@ use super::found::{Found, Subject};
 use crate::policy::PolicyFile;
 use crate::words::{Finding, Severity};
 
-/// The findings as reports show them: one for each code, place and reason; what counts most first, then in the file's
+/// The findings as reports show them: one for each code, place, cause and reason; what counts most first, then in the file's
 /// order.
 pub(super) fn merge(file: &PolicyFile, found: Vec<(Found, Option<String>)>) -> Vec<Finding> {
     let mut groups: Vec<(Vec<Found>, Option<String>)> = Vec::new();
@@ -14,6 +14,7 @@ pub(super) fn merge(file: &PolicyFile, found: Vec<(Found, Option<String>)>) -> V
                 first.code == one.code
                     && first.at == one.at
                     && first.basis == one.basis
+                    && first.cause == one.cause
                     && owner(&first.subject) == owner(&one.subject)
             }) && *other == reason
         });
@@ -69,7 +70,7 @@ fn finding(file: &PolicyFile, group: &[Found], accepted: Option<String>) -> Opti
         place: file.source.place(first.at),
         declared: distinct(group.iter().map(|found| found.declared.clone())),
         observed: observed(file, group),
-        cause: distinct(group.iter().map(|found| found.cause.clone())),
+        cause: first.cause.clone(),
         knob: first.knob.clone(),
         accepted,
     })

@@ -88,7 +88,7 @@ impl Ledger {
             entries.get_mut(first + 1).filter(|entry| entry.name == "EVAL" && attempt.command == "EVALSHA")
         {
             again.taken = true;
-            effect = again.effect;
+            effect = if effect == Tri::Yes { effect } else { again.effect };
         }
         (Tri::Yes, effect)
     }
