@@ -112,9 +112,9 @@ pub fn judge(plan: &Plan, file_index: usize, observations: &Observations, setinf
     let measured_requests = request::findings(file, &chains, &believable);
     // What was measured says more than the arithmetic that predicted it.
     let predicted = declared::findings(file, &plan.states, Some(setinfo));
-    found.extend(predicted.into_iter().filter(|predicted| {
-        !measured.iter().chain(&measured_requests).any(|measured| measured.supersedes(predicted))
-    }));
+    found.extend(predicted.into_iter().filter(|predicted| is_wanted(plan, file, predicted.subject)).filter(
+        |predicted| !measured.iter().chain(&measured_requests).any(|measured| measured.supersedes(predicted)),
+    ));
     found.extend(measured);
     found.extend(measured_requests);
     found.extend(implied::findings(file, &cells, &believable));
@@ -139,6 +139,14 @@ pub fn judge(plan: &Plan, file_index: usize, observations: &Observations, setinf
     }
     judgement.findings = merge::merge(file, accepted);
     judgement
+}
+
+/// Whether the run is about this subject: `--only` leaves out what the file declares elsewhere, too.
+fn is_wanted(plan: &Plan, file: &PolicyFile, subject: Subject) -> bool {
+    match subject {
+        Subject::Operation { use_index, .. } | Subject::Use(use_index) => plan.wants(&file.uses[use_index]),
+        Subject::Request(index) => plan.wants_request(file, &file.requests[index]),
+    }
 }
 
 #[cfg(test)]

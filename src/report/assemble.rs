@@ -7,7 +7,7 @@ use crate::judge::{Judgement, judge, waiting};
 use crate::observe::{Cell, CellKey, Chain, ChainKey, ChainProbe, Cost, Observations, Probe};
 use crate::plan::{Plan, predicted_chain, worst_case};
 use crate::policy::{Backend, PolicyFile, Request, Use, UseOperation};
-use crate::words::{Decision, Evidence, State, Verdict, declared, human_us};
+use crate::words::{Decision, Evidence, State, Verdict, declared, human_us, micros};
 
 /// What a report says of the run itself.
 #[derive(Debug, Clone)]
@@ -73,7 +73,8 @@ struct Scene<'a> {
 impl Scene<'_> {
     fn rows(&mut self, cells: &mut BTreeMap<CellKey, Cell>) -> Vec<Row> {
         let mut rows = Vec::new();
-        for (use_index, used) in self.file.uses.iter().enumerate() {
+        let wanted = self.file.uses.iter().enumerate().filter(|(_, used)| self.plan.wants(used));
+        for (use_index, used) in wanted {
             for (operation_index, operation) in used.operations.iter().enumerate() {
                 let mut reports = Vec::new();
                 for &state in &self.plan.states {
@@ -179,7 +180,7 @@ fn row(used: &Use, operation: &UseOperation, cells: Vec<CellReport>) -> Row {
         kind: used.kind.name().to_owned(),
         operation: operation.name().to_owned(),
         backend: used.backend,
-        declared: operation.on_outage,
+        declared: (used.backend == Backend::Redis).then_some(operation.on_outage),
         meaning,
         code: operation.code.clone(),
         known_from: operation.known_from,
@@ -235,8 +236,4 @@ fn ends(probes: &[ChainProbe]) -> String {
         [one] => one.clone(),
         _ => "ends differently from run to run".to_owned(),
     }
-}
-
-fn micros(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

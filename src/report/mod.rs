@@ -10,9 +10,7 @@ mod model;
 pub mod output;
 #[cfg(test)]
 mod sample;
-mod snippet;
 pub mod terminal;
-mod text;
 
 pub use assemble::{RunInfo, assemble};
 pub use model::{CellReport, REPORT_VERSION, ReplyCount, Report, RequestCell, RequestRow, Row, Service};

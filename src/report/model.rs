@@ -69,8 +69,8 @@ pub struct Row {
     pub operation: String,
     /// Whether it touches Redis.
     pub backend: Backend,
-    /// What it is declared to do when Redis does not answer.
-    pub declared: OutagePolicy,
+    /// What it is declared to do when Redis does not answer; none where Redis is not asked.
+    pub declared: Option<OutagePolicy>,
     /// That, in plain words: "token refused".
     pub meaning: String,
     /// The place in the service's code.

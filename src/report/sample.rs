@@ -98,7 +98,7 @@ pub(super) fn row(use_name: &str, kind: &str, operation: &str, declared: OutageP
         kind: kind.to_owned(),
         operation: operation.to_owned(),
         backend: Backend::Redis,
-        declared,
+        declared: Some(declared),
         meaning: meaning.to_owned(),
         code: Some("DatasetLockService".to_owned()),
         known_from: KnownFrom::Code,
@@ -185,8 +185,9 @@ pub(super) fn report() -> Report {
         ..read.cells[1].clone()
     };
     let write = row("project-cache", "cache", "write", Fallback, "another source answers");
-    let mut take = row("api-rate-limit", "rate_limit", "take", FailOpen, "allowed");
-    take.backend = Backend::InMemory;
+    let meaning = "goes on working; each instance counts for itself";
+    let mut take = row("api-rate-limit", "rate_limit", "take", FailOpen, meaning);
+    (take.backend, take.declared) = (Backend::InMemory, None);
     take.cells.clear();
 
     let accepted = Finding {
