@@ -75,7 +75,7 @@ mod tests {
     fn the_line_names_each_state_once_and_how_long_it_can_take() {
         let busy = [State::Stopped, State::Paused, State::Stopped];
         let says = message(&busy, Duration::from_millis(4_500));
-        assert_eq!(says, "paused, stopped: calls one after the other take up to 4s 500ms");
+        assert_eq!(says, "paused, stopped: calls one after the other take up to 4.5 s");
         assert!(says.len() < 70, "it fits beside the spinner and the time");
         assert_eq!(message(&[], Duration::from_secs(4)), "waiting for the servers");
     }

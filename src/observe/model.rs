@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::correctness::Replayed;
 use super::scene::Scene;
 use crate::words::{Decision, Reply, State, Tri};
 
@@ -200,6 +201,8 @@ pub struct Observations {
     pub chains: Vec<Chain>,
     /// The scenarios, in the plan's order.
     pub scenes: Vec<Scene>,
+    /// The uses' own protocols, replayed on a healthy server.
+    pub replays: Vec<Replayed>,
     /// Keys of the audit's own that could not be removed: none, or something is wrong with the audit.
     pub left_behind: Vec<String>,
     /// How long the run took, in microseconds.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::scene::{Cast, straddles};
 use super::{Job, Layout, Target, reached_calls, worst_case};
 use crate::observe::{CellKey, ChainKey, SceneKey, Timing};
-use crate::policy::{Backend, Persistence, PolicyFile, RequestCall};
+use crate::policy::{Backend, Persistence, PolicyFile, Request, RequestCall, Use};
 use crate::words::State;
 
 /// What jobs are made from.
@@ -53,12 +53,13 @@ impl Source<'_> {
                 }
             }
             for (request_index, request) in policy.requests.iter().enumerate() {
-                if !request.calls.iter().all(|call| self.wanted(&policy.uses[call.use_index].name)) {
+                if !wants_request(self.only, policy, request) || !request_asks_redis(policy, request) {
                     continue;
                 }
-                let asks_redis = |call: &&RequestCall| policy.uses[call.use_index].backend == Backend::Redis;
-                let calls: Vec<_> =
-                    reached_calls(policy, request, state).into_iter().filter(asks_redis).collect();
+                let calls: Vec<_> = reached_calls(policy, request, state)
+                    .into_iter()
+                    .filter(|call| asks_redis(policy, call))
+                    .collect();
                 let bound = calls.iter().map(|call| self.bound(policy, call.use_index, state)).sum();
                 let samples = counts.chains;
                 let job = Job {
@@ -99,14 +100,22 @@ impl Source<'_> {
             .uses
             .iter()
             .enumerate()
-            .filter(|(_, used)| used.backend == Backend::Redis && self.wanted(&used.name))
+            .filter(|(_, used)| used.backend == Backend::Redis && wants(self.only, used))
             .map(|(index, _)| index)
             .collect::<Vec<_>>()
             .into_iter()
     }
 
-    fn wanted(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|wanted| wanted == name)
+    /// The requests that were asked for and ask Redis nothing: there is nothing in them to measure.
+    pub(super) fn not_measured(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().flat_map(|policy| {
+            policy
+                .requests
+                .iter()
+                .filter(|request| wants_request(self.only, policy, request))
+                .filter(|request| !request_asks_redis(policy, request))
+                .map(|request| request.name.as_str())
+        })
     }
 
     /// How long one call of a use can take.
@@ -114,6 +123,24 @@ impl Source<'_> {
         worst_case(&policy.uses[use_index].client, state, Some(self.setinfo))
             .map_or(self.give_up, |worst| worst.min(self.give_up))
     }
+}
+
+/// Whether a use is among those that were asked for.
+pub(super) fn wants(only: &[String], used: &Use) -> bool {
+    only.is_empty() || only.contains(&used.name)
+}
+
+/// Whether all uses that a request calls are.
+pub(super) fn wants_request(only: &[String], policy: &PolicyFile, request: &Request) -> bool {
+    request.calls.iter().all(|call| wants(only, &policy.uses[call.use_index]))
+}
+
+fn request_asks_redis(policy: &PolicyFile, request: &Request) -> bool {
+    request.calls.iter().any(|call| asks_redis(policy, call))
+}
+
+fn asks_redis(policy: &PolicyFile, call: &RequestCall) -> bool {
+    policy.uses[call.use_index].backend == Backend::Redis
 }
 
 fn scene(key: SceneKey, cast: &Cast<'_>, samples: usize, call: Duration) -> Job {

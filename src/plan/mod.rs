@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::observe::{CellKey, ChainKey, SceneKey};
-use crate::policy::{Persistence, PolicyFile};
+use crate::policy::{Persistence, PolicyFile, Request, Use};
 use crate::words::State;
 
 pub(crate) use arithmetic::goes_on;
@@ -44,6 +44,8 @@ pub struct Plan {
     pub files: Vec<Arc<PolicyFile>>,
     /// The states, in order.
     pub states: Vec<State>,
+    /// Only uses of these names, where any are named.
+    pub only: Vec<String>,
     /// Probes for each operation in each outage state.
     pub samples: usize,
     /// Probes for each operation on the healthy server, one at a time.
@@ -110,9 +112,12 @@ pub enum Target {
 impl Plan {
     /// Lays out a run over these files, within these limits, on a server that knows `CLIENT SETINFO` or not.
     pub fn new(files: Vec<Arc<PolicyFile>>, wishes: &Wishes, limits: Limits, setinfo: bool) -> Plan {
-        let mut notes = Vec::new();
         let (only, give_up) = (&wishes.only[..], wishes.give_up);
         let source = Source { files: &files, only, give_up, setinfo };
+        let mut notes: Vec<String> = source
+            .not_measured()
+            .map(|name| format!("the request {name} is not measured: none of its calls asks Redis"))
+            .collect();
         let outage_states: Vec<State> = wishes.states.iter().copied().filter(|s| s.is_outage()).collect();
 
         let connections = |counts| {
@@ -151,6 +156,7 @@ impl Plan {
         outages.sort_by_key(|batch| std::cmp::Reverse(batch.bound));
         Plan {
             states: wishes.states.clone(),
+            only: wishes.only.clone(),
             samples,
             healthy_samples,
             scenes,
@@ -161,6 +167,16 @@ impl Plan {
             notes,
             files,
         }
+    }
+
+    /// Whether the run is about this use.
+    pub fn wants(&self, used: &Use) -> bool {
+        jobs::wants(&self.only, used)
+    }
+
+    /// Whether the run is about this request: all that it calls was asked for.
+    pub fn wants_request(&self, file: &PolicyFile, request: &Request) -> bool {
+        jobs::wants_request(&self.only, file, request)
     }
 
     /// How long the run can take at most, servers' starts left out.

@@ -155,3 +155,19 @@ fn only_a_use_leaves_out_the_others_and_the_requests_that_call_them() {
         });
     }
 }
+
+#[test]
+fn a_request_that_asks_redis_nothing_is_not_run_and_the_plan_says_so() {
+    let text = REQUESTS.replace("requests:\n", "requests:\n  - {name: local, calls: [m.take]}\n");
+    let plan = Plan::new(vec![file(&text)], &wishes(), Limits::of(20_000, 28_000), false);
+    let chains = |batch: &Batch| batch.jobs.iter().filter(|job| matches!(job.what, Target::Chain(_))).count();
+    assert_eq!(plan.outages.iter().chain(&plan.controls).map(chains).collect::<Vec<_>>(), [1, 1, 1]);
+    assert_eq!(plan.notes, ["the request local is not measured: none of its calls asks Redis"]);
+}
+
+#[test]
+fn healthy_alone_is_a_plan_without_servers_in_trouble() {
+    let wishes = Wishes { states: vec![State::Healthy], ..wishes() };
+    let plan = Plan::new(vec![file(REQUESTS)], &wishes, Limits::of(20_000, 28_000), false);
+    assert_eq!((plan.controls.len(), plan.outages.len()), (1, 0));
+}

@@ -82,6 +82,7 @@ pub(super) fn cell(state: State, declared: OutagePolicy, cost_us: u64) -> CellRe
         worst_case_us: Some(2_000_000),
         budget_us: None,
         jitter_us: 300,
+        recovery: None,
         proof: Proof::Held("the witness saw no command run".to_owned()),
         verdict: Verdict::Conforms,
         findings: Vec::new(),
@@ -98,7 +99,7 @@ pub(super) fn row(use_name: &str, kind: &str, operation: &str, declared: OutageP
         kind: kind.to_owned(),
         operation: operation.to_owned(),
         backend: Backend::Redis,
-        declared,
+        declared: Some(declared),
         meaning: meaning.to_owned(),
         code: Some("DatasetLockService".to_owned()),
         known_from: KnownFrom::Code,
@@ -185,8 +186,9 @@ pub(super) fn report() -> Report {
         ..read.cells[1].clone()
     };
     let write = row("project-cache", "cache", "write", Fallback, "another source answers");
-    let mut take = row("api-rate-limit", "rate_limit", "take", FailOpen, "allowed");
-    take.backend = Backend::InMemory;
+    let meaning = "goes on working; each instance counts for itself";
+    let mut take = row("api-rate-limit", "rate_limit", "take", FailOpen, meaning);
+    (take.backend, take.declared) = (Backend::InMemory, None);
     take.cells.clear();
 
     let accepted = Finding {
@@ -243,6 +245,9 @@ pub(super) fn report() -> Report {
             file: FILE.to_owned(),
             persistence: Persistence::Aof,
             rows: vec![check, revoke, acquire, release, read, write, take],
+            uses: Vec::new(),
+            scenes: Vec::new(),
+            replays: Vec::new(),
             requests,
             findings,
         }],

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::observe::{Cell, CellKey, Chain, ChainKey, Observations, Proof, Scene, ServerInfo};
+use crate::observe::{Cell, CellKey, Chain, ChainKey, Observations, Proof, Replayed, Scene, ServerInfo};
 use crate::plan::{Plan, Target};
 use crate::words::declared;
 
@@ -19,6 +19,7 @@ struct Seen {
     cells: BTreeMap<CellKey, Cell>,
     chains: BTreeMap<ChainKey, Chain>,
     scenes: Vec<Scene>,
+    replays: Vec<Replayed>,
     left_behind: Vec<String>,
 }
 
@@ -57,6 +58,11 @@ impl Collected {
     /// Adds one run of a scenario.
     pub(super) fn add_scene(&self, scene: Scene) {
         self.lock().scenes.push(scene);
+    }
+
+    /// Adds what was replayed of a use's own protocol.
+    pub(super) fn add_replays(&self, replays: Vec<Replayed>) {
+        self.lock().replays.extend(replays);
     }
 
     /// Notes keys of ours that cleaning up did not remove.
@@ -101,7 +107,7 @@ impl Collected {
     /// Everything that was seen.
     pub(super) fn observations(&self, plan: &Plan, server: ServerInfo, wall_us: u64) -> Observations {
         let mut seen = self.lock();
-        let Seen { cells, chains, mut scenes, left_behind } = std::mem::take(&mut *seen);
+        let Seen { cells, chains, mut scenes, replays, left_behind } = std::mem::take(&mut *seen);
         scenes.sort_by_key(|scene| scene.key);
         debug_assert!(cells.keys().all(|key| key.file < plan.files.len()));
         Observations {
@@ -109,6 +115,7 @@ impl Collected {
             cells: cells.into_values().collect(),
             chains: chains.into_values().collect(),
             scenes,
+            replays,
             left_behind,
             wall_us,
         }

@@ -7,7 +7,7 @@ use super::actor::{Cast, Outcome};
 use super::collect::Collected;
 use super::jitter::Jitter;
 use super::server::Hand;
-use super::{Run, RunError, healthy, prepare};
+use super::{Run, RunError, correctness, healthy, prepare};
 use crate::clients::ProbeClient;
 use crate::observe::{Cell, Chain};
 use crate::plan::{Batch, Target};
@@ -56,6 +56,8 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
     }
     for staged in casts.iter_mut().flat_map(|cast| &mut cast.scenes) {
         collected.add_scene(healthy::scene(run, &mut hand, staged).await?);
+        let (file, use_index) = (staged.key.file, staged.key.use_index);
+        collected.add_replays(correctness::replay(run, &mut hand, file, use_index).await?);
     }
     let left = holding.leave(&mut server).await;
     left.barrier?;

@@ -5,6 +5,7 @@ mod aftermath;
 mod chain;
 mod collect;
 mod control;
+mod correctness;
 mod healthy;
 mod jitter;
 mod outage;

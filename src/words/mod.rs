@@ -11,7 +11,8 @@ mod tri;
 
 pub use closest::{closest, closest_word};
 pub use finding::{Basis, Code, Finding, Harm, Severity, Verdict};
-pub use human::{declared, human, human_us};
+pub use human::{declared, exact_us, human_us, micros};
+pub(crate) use human::{millis, seconds};
 pub use place::{Place, Span};
 pub use reply::{Answer, Decision, Evidence, KnownFrom, OutagePolicy, Phase, Reply};
 pub use state::State;

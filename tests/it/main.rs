@@ -9,6 +9,7 @@ mod cli_portfolio;
 mod cli_reports;
 mod command;
 mod docs;
+mod processes;
 mod redis_reaper;
 mod redis_servers;
 mod redis_states;

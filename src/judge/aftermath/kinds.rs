@@ -48,24 +48,25 @@ fn idempotency_key(run: &Scene) -> Vec<Departure> {
     let mut departures = Vec::new();
     let in_flight = |slot| run.left(slot).filter(|found| found.values[0].starts_with("in-flight"));
     let retry = run.first(After, "D");
-    if let (Some(retry), Some(key)) = (retry, in_flight("K1")) {
-        if retry.told_no() {
-            let text = format!(
-                "every retry is refused as \"in flight\" {}, and nobody runs it: the reservation ran after its caller was told: {}",
-                for_how_long(key),
-                told(run.first(During, "B"))
-            );
-            departures.push(Departure::new(Code::ReservationStuck, "reserve", text));
-        }
+    if let (Some(retry), Some(key)) = (retry, in_flight("K1"))
+        && retry.told_no()
+    {
+        let text = format!(
+            "every retry is refused as \"in flight\" {}, and nobody runs it: the reservation ran after its caller was told: {}",
+            for_how_long(key),
+            told(run.first(During, "B"))
+        );
+        departures.push(Departure::new(Code::ReservationStuck, "reserve", text));
     }
-    if let (Some(again), Some(key)) = (run.first(After, "E"), in_flight("K2")) {
-        if again.told_no() && run.first(During, "A").is_some() {
-            let text = format!(
-                "the operation is done, and every retry is refused as \"in flight\" {}: its completion was lost",
-                for_how_long(key)
-            );
-            departures.push(Departure::new(Code::ReservationStuck, "complete", text));
-        }
+    if let (Some(again), Some(key)) = (run.first(After, "E"), in_flight("K2"))
+        && again.told_no()
+        && run.first(During, "A").is_some()
+    {
+        let text = format!(
+            "the operation is done, and every retry is refused as \"in flight\" {}: its completion was lost",
+            for_how_long(key)
+        );
+        departures.push(Departure::new(Code::ReservationStuck, "complete", text));
     }
     let ran =
         ["B", "C"].into_iter().filter(|actor| run.first(During, actor).is_some_and(Played::let_in)).count();
@@ -93,14 +94,16 @@ fn lock(used: &Use, run: &Scene) -> Vec<Departure> {
             departures.push(Departure::new(Code::LockHeldByNobody, "acquire", text));
         }
     }
-    if let (Some(next), Some(key)) = (run.first(After, "E"), run.left("L2")) {
-        if next.told_no() && !expires && run.first(During, "A").is_some() {
-            let text = format!(
-                "nobody can take this lock {}, though its holder is done: the release was lost",
-                for_how_long(key)
-            );
-            departures.push(Departure::new(Code::LockHeldByNobody, "release", text));
-        }
+    if let (Some(next), Some(key)) = (run.first(After, "E"), run.left("L2"))
+        && next.told_no()
+        && !expires
+        && run.first(During, "A").is_some()
+    {
+        let text = format!(
+            "nobody can take this lock {}, though its holder is done: the release was lost",
+            for_how_long(key)
+        );
+        departures.push(Departure::new(Code::LockHeldByNobody, "release", text));
     }
     departures
 }
@@ -120,11 +123,12 @@ fn one_time_token(run: &Scene) -> Vec<Departure> {
             departures.push(Departure::new(Code::TokenReplayed, "consume", text));
         }
     }
-    if let (Some(issued), Some(used)) = (run.first(During, "C"), run.first(After, "E")) {
-        if issued.allowed() && used.told_no() {
-            let text = "the token was handed out and never registered: its user is refused";
-            departures.push(Departure::new(Code::DeadTokenHandedOut, "issue", text));
-        }
+    if let (Some(issued), Some(used)) = (run.first(During, "C"), run.first(After, "E"))
+        && issued.allowed()
+        && used.told_no()
+    {
+        let text = "the token was handed out and never registered: its user is refused";
+        departures.push(Departure::new(Code::DeadTokenHandedOut, "issue", text));
     }
     departures
 }
@@ -132,29 +136,31 @@ fn one_time_token(run: &Scene) -> Vec<Departure> {
 fn heartbeat_dedup(run: &Scene) -> Vec<Departure> {
     let counted = run.calls(During, "B").any(Played::let_in);
     let mut departures = Vec::new();
-    if let (Some(next), Some(key)) = (run.first(After, "D"), run.left("P")) {
-        if !counted && next.told_no() {
-            let text = format!(
-                "no beat was counted, and beats are dropped as duplicates {}: a claim ran after its caller was told: {}",
-                for_how_long(key),
-                told(run.first(During, "B"))
-            );
-            departures.push(Departure::new(Code::BeatSuppressedByLateClaim, "claim", text));
-        }
+    if let (Some(next), Some(key)) = (run.first(After, "D"), run.left("P"))
+        && !counted
+        && next.told_no()
+    {
+        let text = format!(
+            "no beat was counted, and beats are dropped as duplicates {}: a claim ran after its caller was told: {}",
+            for_how_long(key),
+            told(run.first(During, "B"))
+        );
+        departures.push(Departure::new(Code::BeatSuppressedByLateClaim, "claim", text));
     }
     departures
 }
 
 fn cache(run: &Scene) -> Vec<Departure> {
     let mut departures = Vec::new();
-    if let (Some(read), Some(key)) = (run.first(After, "D"), run.left("C1")) {
-        if read.told_yes() && run.first(During, "I").is_some() {
-            let text = format!(
-                "readers get the old value {}: the invalidation was lost, or overtaken",
-                for_how_long(key)
-            );
-            departures.push(Departure::new(Code::StaleAfterRecovery, "invalidate", text));
-        }
+    if let (Some(read), Some(key)) = (run.first(After, "D"), run.left("C1"))
+        && read.told_yes()
+        && run.first(During, "I").is_some()
+    {
+        let text = format!(
+            "readers get the old value {}: the invalidation was lost, or overtaken",
+            for_how_long(key)
+        );
+        departures.push(Departure::new(Code::StaleAfterRecovery, "invalidate", text));
     }
     let mut written = run.calls(During, "B").filter(|played| played.operation == "write");
     if let Some(write) = written.find(|write| write.turned_away()) {
@@ -209,11 +215,12 @@ fn queue(run: &Scene) -> Vec<Departure> {
             departures.push(Departure::new(Code::RefusedJobQueued, "push", text));
         }
     }
-    if let (Some(pushed), Some(pop)) = (run.first(Before, "A"), run.first(During, "B")) {
-        if !pop.told_yes() && on_lists("J1", &pushed.probe.id) == 0 {
-            let text = format!("the reader was told: {}, and the job is on no list", pop.probe.reply.class());
-            departures.push(Departure::new(Code::PoppedJobLost, "pop", text));
-        }
+    if let (Some(pushed), Some(pop)) = (run.first(Before, "A"), run.first(During, "B"))
+        && !pop.told_yes()
+        && on_lists("J1", &pushed.probe.id) == 0
+    {
+        let text = format!("the reader was told: {}, and the job is on no list", pop.probe.reply.class());
+        departures.push(Departure::new(Code::PoppedJobLost, "pop", text));
     }
     departures
 }
