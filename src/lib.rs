@@ -1,7 +1,7 @@
 //! Audits what a backend does when Redis is paused, stopped or silent.
 //!
 //! Data flows one way: a policy file is read and checked ([`policy`]), planned, run against a real server ([`redis`]),
-//! observed ([`observe`]), judged, and reported ([`report`]). [`words`] and [`kinds`] are the vocabulary that
+//! observed ([`observe`]), judged, and reported ([`report`]). [`words`], [`kinds`] and [`text`] are what
 //! all of them share.
 
 pub mod clients;
@@ -13,6 +13,7 @@ pub mod policy;
 pub mod redis;
 pub mod report;
 pub mod run;
+pub mod text;
 pub mod words;
 
 #[cfg(test)]

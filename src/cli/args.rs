@@ -55,7 +55,7 @@ pub(crate) enum Command {
 /// Which policy files.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyArgs {
-    /// A policy file, or a folder of them; repeatable [default: policies.yaml, then policies/]
+    /// A policy file, a folder of them, or `-` for standard input; repeatable [default: policies.yaml, then policies/]
     #[arg(long, value_name = "PATH")]
     pub(crate) policies: Vec<PathBuf>,
 }

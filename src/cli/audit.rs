@@ -1,6 +1,6 @@
 //! `audit`: plan, run, judge, report.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -85,6 +85,11 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>]) -> anyhow::Result<Wishes>
             );
         }
     }
+    if let (Some(markdown), Some(json)) = (&args.markdown, &args.json)
+        && markdown == json
+    {
+        bail!("--markdown and --json both name {}: give each a place of its own", markdown.display());
+    }
     Ok(Wishes {
         states,
         only: args.only.clone(),
@@ -99,35 +104,45 @@ fn audit(args: &AuditArgs, files: &[Arc<PolicyFile>], wishes: &Wishes) -> anyhow
         .enable_all()
         .build()
         .context("the asynchronous runtime did not start")?;
+    let progress = OnceLock::new();
     let ended = runtime.block_on(async {
-        let binary = ServerBinary::find(args.redis_server.as_deref()).await?;
-        let setinfo = binary.setinfo_waits();
-        let exe = std::env::current_exe().context("the path of this program is not known")?;
-        let workshop = Workshop::open(binary, exe).await?;
-        let limits = Limits::of(open_file_limit(), ephemeral_ports());
-        let plan = Arc::new(Plan::new(files.to_vec(), wishes, limits, setinfo));
-        let progress = Arc::new(Progress::new(args.quiet, plan.longest_chain()));
-        let name = format!("{:08x}", rand::random::<u32>());
-        let seed = args.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
-        let watcher = Arc::clone(&progress);
-        let events = Box::new(move |event| watcher.show(event));
-        let run = Run::new(Arc::clone(&plan), Arc::clone(&workshop), name.clone(), seed, events);
-        let outcome = tokio::select! {
-            done = run.carry_out(args.deadline) => done.map(Ok),
-            exit = interrupted() => Ok(Err(exit)),
-        };
-        progress.finish();
-        Ok::<_, anyhow::Error>(match outcome? {
-            Ok(observations) => {
-                let info = RunInfo { run: name, seed, setinfo };
-                Ended::Reported(Box::new(report::assemble(&plan, observations, &info)))
-            }
-            Err(exit) => Ended::Interrupted(exit),
-        })
+        tokio::select! {
+            // The signals are watched before the first process is started.
+            biased;
+            exit = interrupted() => Ok(Ended::Interrupted(exit)),
+            ended = carried_out(args, files, wishes, &progress) => ended,
+        }
     });
+    if let Some(progress) = progress.get() {
+        progress.finish();
+    }
     // Ends what was interrupted, and with it the servers; the guard ends what this does not.
     runtime.shutdown_timeout(Duration::from_secs(2));
     ended
+}
+
+/// Starts what is needed, carries the plan out, and puts the report together.
+async fn carried_out(
+    args: &AuditArgs,
+    files: &[Arc<PolicyFile>],
+    wishes: &Wishes,
+    progress: &OnceLock<Arc<Progress>>,
+) -> anyhow::Result<Ended> {
+    let binary = ServerBinary::find(args.redis_server.as_deref()).await?;
+    let setinfo = binary.setinfo_waits();
+    let exe = std::env::current_exe().context("the path of this program is not known")?;
+    let workshop = Workshop::open(binary, exe).await?;
+    let limits = Limits::of(open_file_limit(), ephemeral_ports());
+    let plan = Arc::new(Plan::new(files.to_vec(), wishes, limits, setinfo));
+    let watcher =
+        Arc::clone(progress.get_or_init(|| Arc::new(Progress::new(args.quiet, plan.longest_chain()))));
+    let name = format!("{:08x}", rand::random::<u32>());
+    let seed = args.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
+    let events = Box::new(move |event| watcher.show(event));
+    let run = Run::new(Arc::clone(&plan), workshop, name.clone(), seed, events);
+    let observations = run.carry_out(args.deadline).await?;
+    let info = RunInfo { run: name, seed, setinfo };
+    Ok(Ended::Reported(Box::new(report::assemble(&plan, observations, &info))))
 }
 
 /// Returns when the user or the system asks the audit to stop.

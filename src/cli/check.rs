@@ -21,6 +21,5 @@ pub(crate) fn run(args: &CheckArgs) -> Exit {
         exit = exit.or(Exit::of(verdict(&findings), true));
         parts.push(arithmetic(&file, &findings, &options));
     }
-    screen::out(&parts.join("\n"));
-    exit
+    exit.or(screen::out(&parts.join("\n")))
 }

@@ -40,9 +40,6 @@ impl<'a> Delivery<'a> {
     /// Writes the reports, shows the table, and says how the command ends.
     pub(crate) fn deliver(&self, files: &[Arc<PolicyFile>], report: &Report) -> Exit {
         let mut exit = Exit::of(report.verdict, self.args.inconclusive == Inconclusive::Fail);
-        if self.is_stale(report) {
-            exit = exit.or(Exit::Departs);
-        }
         let written = [
             self.args.markdown.as_deref().map(|path| write_markdown(path, report)),
             self.args.json.as_deref().map(|path| write_json(path, report)),
@@ -61,10 +58,14 @@ impl<'a> Delivery<'a> {
         let options = TerminalOptions { width: screen::width(), color: true, quiet: self.args.quiet };
         let table = render(report, &sources, &options);
         if to_stdout.is_empty() {
-            screen::out(&table);
+            exit = exit.or(screen::out(&table));
         } else {
-            screen::out(&to_stdout);
+            exit = exit.or(screen::out(&to_stdout));
             screen::err(&table);
+        }
+        // Last, as it decides the exit code even under a table that conforms.
+        if self.is_stale(report) {
+            exit = exit.or(Exit::Departs);
         }
         exit
     }
@@ -82,7 +83,8 @@ impl<'a> Delivery<'a> {
         }
         let lines: String = comparison.differences.iter().map(|line| format!("  {line}\n")).collect();
         screen::err(&format!(
-            "stale: {place} no longer says what was observed\n{lines}  write it anew with --markdown {place}\n"
+            "{}: {place} no longer says what was observed\n{lines}  write it anew with --markdown {place}\n",
+            screen::bad("stale")
         ));
         true
     }

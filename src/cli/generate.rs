@@ -1,7 +1,7 @@
 //! `audit init`, `audit completions`, `audit man`: files for the user to keep.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use anyhow::{Context, Result};
 use clap::CommandFactory;
@@ -15,8 +15,7 @@ use super::screen;
 /// Writes the starter file. One that exists is left alone.
 pub(crate) fn init(args: &InitArgs) -> Exit {
     let Some(path) = &args.file else {
-        screen::out(STARTER);
-        return Exit::Conforms;
+        return screen::out(STARTER);
     };
     let written = OpenOptions::new()
         .write(true)
@@ -33,8 +32,13 @@ pub(crate) fn init(args: &InitArgs) -> Exit {
             Exit::Conforms
         }
         Err(error) => {
+            let mend = match error.kind() {
+                ErrorKind::AlreadyExists => "it exists and is left alone; give another name, or move it away",
+                ErrorKind::NotFound => "its folder does not exist; make it, or give another path",
+                _ => "give another path",
+            };
             let place = path.display();
-            screen::error(&anyhow::Error::new(error).context(format!("{place} was not written")));
+            screen::error(&anyhow::Error::new(error).context(format!("{place}: was not written: {mend}")));
             Exit::Environment
         }
     }
@@ -44,8 +48,7 @@ pub(crate) fn init(args: &InitArgs) -> Exit {
 pub(crate) fn completions(args: &CompletionsArgs) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "audit", &mut script);
-    screen::out(&String::from_utf8_lossy(&script));
-    Exit::Conforms
+    screen::out(&String::from_utf8_lossy(&script))
 }
 
 /// Writes the manual pages.

@@ -25,8 +25,7 @@ pub(crate) fn kinds(args: &KindsArgs) -> Exit {
             None => return unknown("kind", name, Kind::ALL.map(Kind::name)),
         },
     };
-    screen::out(&text);
-    Exit::Conforms
+    screen::out(&text)
 }
 
 fn one_kind(spec: &KindSpec) -> String {
@@ -61,6 +60,7 @@ fn one_kind(spec: &KindSpec) -> String {
 fn shape(shape: Shape) -> String {
     match shape {
         Shape::Duration => "a duration, such as 30s".to_owned(),
+        Shape::DurationOrNone => "a duration, such as 30s, or none".to_owned(),
         Shape::Count => "a whole number".to_owned(),
         Shape::Flag => "true or false".to_owned(),
         Shape::Word(words) => words.join(" | "),
@@ -84,8 +84,7 @@ pub(crate) fn states() -> Exit {
         .map(|state| format!("{}\n  {}\n  {}\n", state.name(), state.how(), state.fidelity()))
         .collect::<Vec<_>>()
         .join("\n");
-    screen::out(&text);
-    Exit::Conforms
+    screen::out(&screen::wrapped(&text, screen::width()))
 }
 
 /// Explains a finding, or lists all.
@@ -98,12 +97,19 @@ pub(crate) fn explain(args: &ExplainArgs) -> Exit {
             })
             .collect(),
         Some(name) => match Code::from_name(name) {
-            Some(code) => format!("{code}: {}\n\n{}\n", code.summary(), long_form(code)),
+            Some(code) => {
+                let text = format!("{code}: {}\n\n{}", code.summary(), paragraphs(long_form(code)));
+                screen::wrapped(&text, screen::width())
+            }
             None => return unknown("finding", name, Code::ALL.iter().map(|code| code.name())),
         },
     };
-    screen::out(&text);
-    Exit::Conforms
+    screen::out(&text)
+}
+
+/// A page's text with each paragraph on one line, as the page is wrapped for another width.
+fn paragraphs(page: &str) -> String {
+    page.split("\n\n").map(|paragraph| paragraph.replace('\n', " ") + "\n").collect::<Vec<_>>().join("\n")
 }
 
 fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Exit {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use redis_outage_audit::policy::{self, Look, PolicyFile};
+use redis_outage_audit::policy::{self, PolicyFile};
+use redis_outage_audit::text::Look;
 
 use super::args::PolicyArgs;
 use super::exit::Exit;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use redis_outage_audit::run::Event;
-use redis_outage_audit::words::State;
+use redis_outage_audit::words::{State, declared};
 
 /// A line that is redrawn while the audit runs; hidden in a pipe, in CI, and where quiet was asked for.
 pub(crate) struct Progress {
@@ -22,7 +22,7 @@ impl Progress {
         if hidden {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
             bar.set_style(style);
         }
         bar.set_message("starting a server");
@@ -46,16 +46,37 @@ impl Progress {
                 }
             }
         }
-        let mut names: Vec<&str> = busy.iter().map(|state| state.name()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let what = if names.is_empty() { "preparing".to_owned() } else { names.join(", ") };
-        let longest = humantime::format_duration(self.longest);
-        self.bar.set_message(format!("{what}; the slowest chain of calls takes up to {longest}"));
+        self.bar.set_message(message(&busy, self.longest));
     }
 
     /// Takes the line away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// What is being waited for, and for how long at most.
+fn message(busy: &[State], longest: Duration) -> String {
+    let mut states = busy.to_vec();
+    states.sort_unstable();
+    states.dedup();
+    let names: Vec<&str> = states.iter().map(|state| state.name()).collect();
+    if names.is_empty() {
+        return "waiting for the servers".to_owned();
+    }
+    format!("{}: calls one after the other take up to {}", names.join(", "), declared(longest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_names_each_state_once_and_how_long_it_can_take() {
+        let busy = [State::Stopped, State::Paused, State::Stopped];
+        let says = message(&busy, Duration::from_millis(4_500));
+        assert_eq!(says, "paused, stopped: calls one after the other take up to 4.5 s");
+        assert!(says.len() < 70, "it fits beside the spinner and the time");
+        assert_eq!(message(&[], Duration::from_secs(4)), "waiting for the servers");
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::backoff;
 use super::connection::{Connection, Target};
 use super::link::Link;
-use crate::kinds::{ProbeId, RespValue, Step, When};
+use crate::kinds::{ProbeId, RespValue, Step};
 use crate::observe::{Attempt, Probe};
 use crate::policy::{Client, Handshake, OnTimeout};
 use crate::words::{Answer, Reply};
@@ -78,9 +78,9 @@ impl ProbeClient {
         let ended_us = self.clock.now_us();
         if let Some((command, number, sent_us)) = record.under_way.take() {
             let reply = Reply::NeverReturned;
-            record.done.push(Attempt { command, number, sent_us, ended_us, reply, port: None });
+            record.done.push(Attempt::new(command, number, sent_us, ended_us, reply, None));
         }
-        Probe { id: id.to_string(), sent_us, ended_us, reply, attempts: record.done }
+        Probe { id: id.to_string(), sent_us, ended_us, reply, own_key: true, attempts: record.done }
     }
 
     /// Stops what the client does beside its calls, until the next one. Its connection stays open.
@@ -94,9 +94,7 @@ impl ProbeClient {
         let mut answer = Answer::Yes;
         let mut previous = None;
         for step in steps {
-            if let When::PreviousWas(wanted) = step.when
-                && previous != Some(RespValue::Int(wanted))
-            {
+            if !step.when.holds(previous.as_ref()) {
                 continue;
             }
             match self.step(step, record).await {
@@ -124,7 +122,7 @@ impl ProbeClient {
                 Err(reply) => reply.clone(),
             };
             let ended_us = self.clock.now_us();
-            record.done.push(Attempt { command, number, sent_us, ended_us, reply, port });
+            record.done.push(Attempt::new(command, number, sent_us, ended_us, reply, port));
             match outcome {
                 Err(reply) if number < self.client.attempts && !matches!(reply, Reply::Rejected { .. }) => {
                     tokio::time::sleep(backoff::wait(self.client.backoff, number, &mut self.random)).await;

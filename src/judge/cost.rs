@@ -1,13 +1,11 @@
 //! What calls cost, against their budgets and their configured timeouts.
 
-use std::time::Duration;
-
 use super::declared::{timeout_at, timeout_knob, why_it_costs};
 use super::found::{Found, Subject};
 use super::proof::Believable;
 use crate::observe::{Cell, Cost};
 use crate::policy::{BudgetLine, PolicyFile, Use};
-use crate::words::{Code, Phase, Reply, State, declared, human_us};
+use crate::words::{Code, Phase, Reply, State, declared, exact_us, human_us, micros};
 
 /// An excess within the scheduling jitter does not count, and jitter above this is not an excuse.
 const MOST_JITTER_US: u64 = 25_000;
@@ -33,6 +31,8 @@ pub(super) fn findings(file: &PolicyFile, cells: &[&Cell], believable: &Believab
                 subject,
                 state: Some(cell.key.state),
                 at: line.at,
+                basis: Code::BudgetExceeded.basis(),
+                seen: None,
                 declared: format!("budget {}", declared(line.limit)),
                 observed: excess,
                 cause: cause_of_excess(used, cell.key.state),
@@ -48,7 +48,7 @@ pub(super) fn findings(file: &PolicyFile, cells: &[&Cell], believable: &Believab
 /// How far a cost is over its budget, in words; none where it is within. Healthy is judged at the median, an outage at
 /// the worst probe.
 pub(super) fn excess(cost: Cost, line: BudgetLine, state: State, jitter_us: u64) -> Option<String> {
-    let limit = u64::try_from(line.limit.as_micros()).unwrap_or(u64::MAX);
+    let limit = micros(line.limit);
     let (judged, word) = if state.is_outage() { (cost.max_us, "at worst") } else { (cost.p50_us, "at p50") };
     let allowed = limit.saturating_add(if state.is_outage() { jitter_us.min(MOST_JITTER_US) } else { 0 });
     (judged > allowed).then(|| format!("{} {word}", human_us(judged)))
@@ -70,6 +70,8 @@ fn policy_unreachable(cell: &Cell, subject: Subject, used: &Use) -> Option<Found
         subject,
         state: Some(cell.key.state),
         at: timeout_at(used),
+        basis: Code::PolicyUnreachable.basis(),
+        seen: None,
         declared: format!(
             "{} when Redis does not answer",
             used.operations[cell.key.operation_index].on_outage.name()
@@ -85,7 +87,7 @@ fn policy_unreachable(cell: &Cell, subject: Subject, used: &Use) -> Option<Found
 
 fn timeout_not_effective(cell: &Cell, cost: Cost, subject: Subject, used: &Use) -> Option<Found> {
     let client = &used.client;
-    let configured = u64::try_from(client.command_timeout?.as_micros()).unwrap_or(u64::MAX);
+    let configured = micros(client.command_timeout?);
     let timed_out = |phase| cell.probes.iter().filter(|probe| probe.reply == Reply::TimedOut(phase)).count();
     let (connect, command) = (timed_out(Phase::Connect), timed_out(Phase::Command));
     if (connect + command) * 2 <= cell.probes.len() {
@@ -110,7 +112,9 @@ fn timeout_not_effective(cell: &Cell, cost: Cost, subject: Subject, used: &Use) 
         subject,
         state: Some(cell.key.state),
         at: client.attempts_at,
-        declared: format!("command timeout {}", declared(Duration::from_micros(configured))),
+        basis: Code::TimeoutNotEffective.basis(),
+        seen: None,
+        declared: format!("command timeout {}", exact_us(configured)),
         observed: format!("{} at p50, {factor:.1} times the timeout", human_us(cost.p50_us)),
         cause: format!("{}{connects}", why_it_costs(client)),
         knob: "`attempts: 1`, or a command timeout that is the wanted cost divided by the attempts"

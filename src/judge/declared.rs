@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::found::{Found, Subject};
 use crate::kinds::{ProbeId, Repeat};
-use crate::plan::{predicted_chain, worst_case};
-use crate::policy::{Backend, BudgetLine, Client, OnTimeout, PolicyFile, Use, UseOperation};
+use crate::plan::{predicted_chain, reached_calls, worst_case};
+use crate::policy::{Backend, BudgetLine, Client, OnTimeout, PolicyFile, Request, Use, UseOperation};
 use crate::words::{Code, OutagePolicy, Span, State, declared};
 
 /// The findings that hold without any Redis.
@@ -14,7 +14,7 @@ pub(super) fn findings(file: &PolicyFile, states: &[State], setinfo: Option<bool
     for (use_index, used) in file.uses.iter().enumerate().filter(|(_, used)| used.backend == Backend::Redis) {
         for (operation_index, operation) in used.operations.iter().enumerate() {
             let subject = Subject::Operation { use_index, operation_index };
-            found.extend(undecided(subject, used, operation));
+            found.extend(undecided(subject, operation));
             found.extend(retry_not_idempotent(subject, used, operation));
             for &state in states.iter().filter(|state| state.is_outage()) {
                 let worst = worst_case(&used.client, state, setinfo);
@@ -24,23 +24,40 @@ pub(super) fn findings(file: &PolicyFile, states: &[State], setinfo: Option<bool
         }
     }
     for (index, request) in file.requests.iter().enumerate() {
-        let Some(first) = request.calls.first() else { continue };
-        let client = &file.uses[first.use_index].client;
         for &state in states.iter().filter(|state| state.is_outage()) {
             let worst = predicted_chain(file, request, state, setinfo);
             let Some(line) = request.budget.get(state) else { continue };
+            let Some(client) = dearest_client(file, request, state, setinfo) else { continue };
             found.extend(budget_unreachable(Subject::Request(index), state, line, worst, client));
         }
     }
     found
 }
 
-fn undecided(subject: Subject, used: &Use, operation: &UseOperation) -> Option<Found> {
+/// The client of the call that costs a request the most: its settings are the ones to turn.
+fn dearest_client<'a>(
+    file: &'a PolicyFile,
+    request: &Request,
+    state: State,
+    setinfo: Option<bool>,
+) -> Option<&'a Client> {
+    let calls = reached_calls(file, request, state);
+    let clients = calls
+        .iter()
+        .map(|call| &file.uses[call.use_index])
+        .filter(|used| used.backend == Backend::Redis)
+        .map(|used| &used.client);
+    clients.max_by_key(|client| worst_case(client, state, setinfo).unwrap_or(Duration::MAX))
+}
+
+fn undecided(subject: Subject, operation: &UseOperation) -> Option<Found> {
     (operation.on_outage == OutagePolicy::Undecided).then(|| Found {
         code: Code::Undecided,
         subject,
         state: None,
         at: operation.on_outage_at,
+                basis: Code::Undecided.basis(),
+                seen: None,
         declared: "nobody decided".to_owned(),
         observed: format!("behaves like propagate: {}", operation.operation.meaning(OutagePolicy::Propagate)),
         cause: "the code has no branch for a Redis that does not answer, and nobody wrote down that this is meant"
@@ -48,13 +65,13 @@ fn undecided(subject: Subject, used: &Use, operation: &UseOperation) -> Option<F
         knob: format!(
             "decide it in the code, then write it down: `on_outage: {{{}: {}}}`",
             operation.name(),
-            choices(used, operation)
+            choices(operation)
         ),
     })
 }
 
 /// The policies that make sense for an operation, as a reader would type them.
-fn choices(_: &Use, operation: &UseOperation) -> String {
+fn choices(operation: &UseOperation) -> String {
     OutagePolicy::ALL
         .into_iter()
         .filter(|policy| *policy != OutagePolicy::Undecided && operation.operation.admits(*policy))
@@ -78,6 +95,8 @@ fn retry_not_idempotent(subject: Subject, used: &Use, operation: &UseOperation) 
         subject,
         state: None,
         at: used.client.attempts_at,
+        basis: Code::RetryNotIdempotent.basis(),
+        seen: None,
         declared: format!("{} attempts", used.client.attempts),
         observed: format!("{name} is sent again after a timeout: {harm}"),
         cause: "a timeout does not say whether the server ran the command".to_owned(),
@@ -100,6 +119,8 @@ fn budget_unreachable(
         subject,
         state: Some(state),
         at: line.at,
+        basis: Code::BudgetUnreachable.basis(),
+        seen: None,
         declared: format!("budget {}", declared(line.limit)),
         observed: format!("by arithmetic up to {}", worst.map_or("for ever".to_owned(), declared)),
         cause: why_it_costs(client),

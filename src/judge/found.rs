@@ -1,7 +1,7 @@
 //! A finding about one place, before acceptances are applied and equal ones are merged.
 
 use crate::observe::CellKey;
-use crate::words::{Code, Span, State};
+use crate::words::{Basis, Code, Span, State};
 
 /// What a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +22,9 @@ pub(super) struct Found {
     /// The state in which it was found; none where it holds in all outage states.
     pub(super) state: Option<State>,
     pub(super) at: Span,
+    pub(super) basis: Basis,
+    /// In how many of how many runs it was seen, where that was counted.
+    pub(super) seen: Option<(usize, usize)>,
     pub(super) declared: String,
     /// What was observed here; merging puts the operation and the state in front.
     pub(super) observed: String,

@@ -4,14 +4,18 @@ use super::found::{Found, Subject};
 use crate::policy::PolicyFile;
 use crate::words::{Finding, Severity};
 
-/// The findings as reports show them: one for each code, place and reason; what counts most first, then in the file's
+/// The findings as reports show them: one for each code, place, cause and reason; what counts most first, then in the file's
 /// order.
 pub(super) fn merge(file: &PolicyFile, found: Vec<(Found, Option<String>)>) -> Vec<Finding> {
     let mut groups: Vec<(Vec<Found>, Option<String>)> = Vec::new();
     for (one, reason) in found {
         let same = groups.iter_mut().find(|(group, other)| {
             group.first().is_some_and(|first| {
-                first.code == one.code && first.at == one.at && owner(&first.subject) == owner(&one.subject)
+                first.code == one.code
+                    && first.at == one.at
+                    && first.basis == one.basis
+                    && first.cause == one.cause
+                    && owner(&first.subject) == owner(&one.subject)
             }) && *other == reason
         });
         match same {
@@ -59,14 +63,14 @@ fn finding(file: &PolicyFile, group: &[Found], accepted: Option<String>) -> Opti
     Some(Finding {
         code: first.code,
         severity: file.rules.severity(first.code),
-        basis: first.code.basis(),
+        basis: first.basis,
         subject,
         operations,
         states,
         place: file.source.place(first.at),
         declared: distinct(group.iter().map(|found| found.declared.clone())),
         observed: observed(file, group),
-        cause: distinct(group.iter().map(|found| found.cause.clone())),
+        cause: first.cause.clone(),
         knob: first.knob.clone(),
         accepted,
     })

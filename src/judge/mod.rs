@@ -1,10 +1,13 @@
 //! Findings: what departs from what was declared, and why. Needs no clock and no Redis.
 
 mod accept;
+mod aftermath;
+mod correctness;
 mod cost;
 mod declared;
 mod explain;
 mod found;
+mod harm;
 mod implied;
 mod merge;
 mod proof;
@@ -19,6 +22,7 @@ use crate::words::{Code, Finding, Severity, State, Verdict};
 
 pub use explain::explain;
 use found::Subject;
+pub use harm::Harmed;
 pub use request::waiting;
 
 /// What a policy file's observations come to.
@@ -28,6 +32,7 @@ pub struct Judgement {
     pub findings: Vec<Finding>,
     cells: BTreeMap<CellKey, Mark>,
     chains: BTreeMap<ChainKey, Mark>,
+    harms: BTreeMap<(usize, State), Vec<Harmed>>,
 }
 
 /// What one cell comes to.
@@ -74,6 +79,11 @@ impl Judgement {
         self.chains.get(&key).cloned().unwrap_or_default()
     }
 
+    /// What was taken away from a use in a state, accepted or not: what was seen first, then what is implied.
+    pub fn harms(&self, use_index: usize, state: State) -> &[Harmed] {
+        self.harms.get(&(use_index, state)).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// What the file as a whole comes to.
     pub fn verdict(&self) -> Verdict {
         verdict(&self.findings)
@@ -110,16 +120,25 @@ pub fn judge(plan: &Plan, file_index: usize, observations: &Observations, setinf
     let measured_requests = request::findings(file, &chains, &believable);
     // What was measured says more than the arithmetic that predicted it.
     let predicted = declared::findings(file, &plan.states, Some(setinfo));
-    found.extend(predicted.into_iter().filter(|predicted| {
-        !measured.iter().chain(&measured_requests).any(|measured| measured.supersedes(predicted))
-    }));
+    found.extend(predicted.into_iter().filter(|predicted| is_wanted(plan, file, predicted.subject)).filter(
+        |predicted| !measured.iter().chain(&measured_requests).any(|measured| measured.supersedes(predicted)),
+    ));
     found.extend(measured);
     found.extend(measured_requests);
     found.extend(implied::findings(file, &cells, &believable));
+    let scenes: Vec<_> = observations.scenes.iter().filter(|scene| scene.key.file == file_index).collect();
+    found.extend(aftermath::findings(file, &scenes, &cells, &believable));
+    let replays: Vec<_> = observations.replays.iter().filter(|replay| replay.file == file_index).collect();
+    found.extend(correctness::findings(file, &replays, &believable));
     found.extend(accept::stale(file, &found, &cells, &believable));
 
     let accepted = accept::accept(file, found);
-    let mut judgement = Judgement { findings: Vec::new(), cells: BTreeMap::new(), chains: BTreeMap::new() };
+    let mut judgement = Judgement {
+        findings: Vec::new(),
+        cells: BTreeMap::new(),
+        chains: BTreeMap::new(),
+        harms: harm::by_use(&accepted),
+    };
     for (found, reason) in &accepted {
         let severity = file.rules.severity(found.code);
         for cell in cells.iter().filter(|cell| found.marks(cell.key)) {
@@ -133,6 +152,14 @@ pub fn judge(plan: &Plan, file_index: usize, observations: &Observations, setinf
     }
     judgement.findings = merge::merge(file, accepted);
     judgement
+}
+
+/// Whether the run is about this subject: `--only` leaves out what the file declares elsewhere, too.
+fn is_wanted(plan: &Plan, file: &PolicyFile, subject: Subject) -> bool {
+    match subject {
+        Subject::Operation { use_index, .. } | Subject::Use(use_index) => plan.wants(&file.uses[use_index]),
+        Subject::Request(index) => plan.wants_request(file, &file.requests[index]),
+    }
 }
 
 #[cfg(test)]

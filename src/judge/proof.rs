@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::found::{Found, Subject};
 use crate::observe::{Cell, CellKey, Chain, ChainKey, Proof, ServerInfo};
 use crate::plan::FEWEST_PROBES;
-use crate::policy::PolicyFile;
+use crate::policy::{PolicyFile, RequestCall};
 use crate::words::{Code, Reply, Span};
 
 /// One healthy probe in so many may fail before the control has failed: a shared machine may stall once.
@@ -15,6 +15,7 @@ const TOLERATED: usize = 20;
 pub(super) struct Believable {
     cells: BTreeSet<CellKey>,
     chains: BTreeSet<ChainKey>,
+    failed: BTreeSet<(usize, usize)>,
     findings: Vec<Found>,
 }
 
@@ -26,20 +27,27 @@ impl Believable {
         cells: &[&Cell],
         chains: &[&Chain],
     ) -> Believable {
-        let mut this = Believable { cells: BTreeSet::new(), chains: BTreeSet::new(), findings: Vec::new() };
         let failed: BTreeSet<(usize, usize)> = cells
             .iter()
-            .filter(|cell| !cell.key.state.is_outage() && control_failed(cell))
+            .filter(|cell| !cell.key.state.is_outage() && cell.proof.held() && control_failed(cell))
             .map(|cell| (cell.key.use_index, cell.key.operation_index))
             .collect();
+        let mut this = Believable {
+            cells: BTreeSet::new(),
+            chains: BTreeSet::new(),
+            failed: failed.clone(),
+            findings: Vec::new(),
+        };
         for cell in cells {
             let CellKey { use_index, operation_index, .. } = cell.key;
             let used = &file.uses[use_index];
             let subject = Subject::Operation { use_index, operation_index };
-            let doubt = if failed.contains(&(use_index, operation_index)) {
-                Some(control(file, server, cells, cell))
-            } else {
-                doubt(&cell.proof, cell.probes.len(), cell.key.state.is_outage())
+            // What was never probed is no fault of the operation's.
+            let doubt = match &cell.proof {
+                Proof::Held(_) if failed.contains(&(use_index, operation_index)) => {
+                    Some(control(file, server, cells, cell))
+                }
+                proof => doubt(proof, cell.probes.len(), cell.key.state.is_outage()),
             };
             match doubt {
                 Some(doubt) => this.findings.push(doubt.about(subject, cell.key.state, used.at)),
@@ -50,7 +58,16 @@ impl Believable {
         }
         for chain in chains {
             let request = &file.requests[chain.key.request];
-            match doubt(&chain.proof, chain.probes.len(), chain.key.state.is_outage()) {
+            let failed = request
+                .calls
+                .iter()
+                .find(|call| failed.contains(&(call.use_index, call.operation_index)))
+                .filter(|_| chain.proof.held());
+            let doubt = match failed {
+                Some(call) => Some(control_of_call(file, call)),
+                None => doubt(&chain.proof, chain.probes.len(), chain.key.state.is_outage()),
+            };
+            match doubt {
                 Some(doubt) => {
                     let subject = Subject::Request(chain.key.request);
                     this.findings.push(doubt.about(subject, chain.key.state, request.at));
@@ -66,6 +83,11 @@ impl Believable {
     /// Whether what this cell shows can be believed.
     pub(super) fn cell(&self, key: CellKey) -> bool {
         self.cells.contains(&key)
+    }
+
+    /// Whether an operation can be believed at all: its control did not fail.
+    pub(super) fn operation(&self, use_index: usize, operation_index: usize) -> bool {
+        !self.failed.contains(&(use_index, operation_index))
     }
 
     /// Whether what this request shows can be believed.
@@ -95,6 +117,8 @@ impl Doubt {
             subject,
             state: Some(state),
             at,
+            basis: self.code.basis(),
+            seen: None,
             declared: self.declared,
             observed: self.observed,
             cause: self.cause,
@@ -120,6 +144,19 @@ fn doubt(proof: &Proof, probes: usize, outage: bool) -> Option<Doubt> {
         cause: "a few probes can all be lucky".to_owned(),
         knob: format!("`--samples {FEWEST_PROBES}` or more"),
     })
+}
+
+/// A request is no better than its calls.
+fn control_of_call(file: &PolicyFile, call: &RequestCall) -> Doubt {
+    let used = &file.uses[call.use_index];
+    let name = format!("{}.{}", used.name, used.operations[call.operation_index].name());
+    Doubt {
+        code: Code::ControlFailed,
+        declared: format!("{name} is answered by a healthy server"),
+        observed: format!("{name}, which it calls, failed on the healthy server"),
+        cause: "what fails on a healthy server says nothing about an outage".to_owned(),
+        knob: format!("look at the finding on {name}"),
+    }
 }
 
 /// Whether too many probes of a healthy cell went unanswered.

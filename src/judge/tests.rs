@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::observe::{Cell, Probe, Proof, ServerInfo};
+use crate::observe::{Cell, Chain, ChainCall, ChainProbe, Probe, Proof, ServerInfo};
 use crate::plan::{Limits, Wishes};
 use crate::policy::{Source, parse};
 use crate::words::{Answer, Phase, Reply};
@@ -34,10 +34,11 @@ fn cell(state: State, reply: Reply, costs_us: &[u64], jitter_us: u64) -> Cell {
             sent_us: 1_000,
             ended_us: 1_000 + cost,
             reply: reply.clone(),
+            own_key: true,
             attempts: Vec::new(),
         })
         .collect();
-    Cell { key, probes, proof: Proof::Held("seen".to_owned()), jitter_us }
+    Cell { key, probes, proof: Proof::Held("seen".to_owned()), jitter_us, recovery: None }
 }
 
 fn healthy() -> Cell {
@@ -50,7 +51,20 @@ fn paused(costs_us: &[u64], jitter_us: u64) -> Cell {
 
 fn judged(plan: &Plan, cells: Vec<Cell>) -> Judgement {
     let server = ServerInfo { name: "redis-server".to_owned(), version: "7.0.15".to_owned() };
-    judge(plan, 0, &Observations { server, cells, chains: Vec::new(), wall_us: 0 }, false)
+    judge(
+        plan,
+        0,
+        &Observations {
+            server,
+            cells,
+            chains: Vec::new(),
+            scenes: Vec::new(),
+            replays: Vec::new(),
+            left_behind: Vec::new(),
+            wall_us: 0,
+        },
+        false,
+    )
 }
 
 fn codes(judgement: &Judgement) -> Vec<Code> {
@@ -131,4 +145,65 @@ fn what_was_measured_takes_the_place_of_what_was_predicted() {
     assert_eq!(lint, [Code::BudgetUnreachable]);
     let judgement = judged(&plan, vec![healthy(), paused(&[2_000_500; 20], 0)]);
     assert_eq!(codes(&judgement), [Code::BudgetExceeded, Code::DoubleEntry]);
+}
+
+/// A second use that nobody decided, a use in memory, and a request over all three.
+const OTHERS: &str = "  - {name: t, kind: session, key: 's:${id}', ttl: 1h, operations: [load], on_outage: undecided, client: {command_timeout: 3s}}
+  - {name: m, kind: rate_limit, backend: in_memory}
+requests:
+  - {name: r, calls: [m.take, l.acquire, t.load], budget: 1s}
+";
+
+#[test]
+fn what_was_left_out_by_only_has_no_findings() {
+    let mut plan = plan(OTHERS);
+    assert_eq!(
+        codes(&judged(&plan, vec![healthy(), paused(&[90_000; 20], 0)])),
+        [Code::Undecided, Code::BudgetUnreachable, Code::DoubleEntry]
+    );
+    plan.only = vec!["l".to_owned()];
+    assert_eq!(codes(&judged(&plan, vec![healthy(), paused(&[90_000; 20], 0)])), [Code::DoubleEntry]);
+}
+
+#[test]
+fn the_cause_of_a_request_that_costs_too_much_is_its_dearest_call_that_asks_redis() {
+    let findings = lint(&plan(OTHERS).files[0]);
+    let unreachable = findings.iter().find(|finding| finding.code == Code::BudgetUnreachable).unwrap();
+    assert!(unreachable.cause.contains("command timeout of 3 s"), "{}", unreachable.cause);
+}
+
+#[test]
+fn a_control_that_was_never_run_is_not_one_that_failed() {
+    let mut cells = vec![healthy(), paused(&[], 0)];
+    for cell in &mut cells {
+        cell.probes.clear();
+        cell.proof = Proof::NotProven("the deadline ran out".to_owned());
+    }
+    assert_eq!(codes(&judged(&plan(""), cells)), [Code::FaultNotProven]);
+}
+
+#[test]
+fn a_request_is_not_believed_where_the_control_of_one_of_its_calls_failed() {
+    let plan = plan("requests:\n  - {name: r, calls: [l.acquire], budget: 1ms}\n");
+    let key = ChainKey { file: 0, request: 0, state: State::Paused };
+    let slow = paused(&[90_000; 20], 0).probes.remove(0);
+    let call = |probe| ChainCall { call: "l.acquire".to_owned(), decision: None, probe };
+    let probes = vec![ChainProbe { calls: vec![call(slow)], ended_early: true }; 5];
+    let chain = Chain { key, probes, proof: Proof::Held("seen".to_owned()), jitter_us: 0 };
+    let server = ServerInfo { name: "redis-server".to_owned(), version: "7.0.15".to_owned() };
+    let seen = |control| Observations {
+        server: server.clone(),
+        cells: vec![control, paused(&[90_000; 20], 0)],
+        chains: vec![chain.clone()],
+        scenes: Vec::new(),
+        replays: Vec::new(),
+        left_behind: Vec::new(),
+        wall_us: 0,
+    };
+    let believed = judge(&plan, 0, &seen(healthy()), false);
+    assert!(codes(&believed).contains(&Code::RequestBudgetExceeded), "{:?}", codes(&believed));
+    let broken = cell(State::Healthy, Reply::Reset, &[50; 20], 0);
+    let doubted = judge(&plan, 0, &seen(broken), false);
+    assert!(!codes(&doubted).contains(&Code::RequestBudgetExceeded), "{:?}", codes(&doubted));
+    assert_eq!(doubted.chain(key).verdict(), Verdict::Inconclusive);
 }

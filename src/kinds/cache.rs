@@ -2,8 +2,10 @@
 
 use super::field::{FieldSpec, Presence, Shape};
 use super::operation::{Call, Implied, Meaning, OperationSpec, nothing};
+use super::scenario::Phase::{After, Before, During};
+use super::scenario::{Begins, GoesOn, Move, Scenario, Times, act, call};
 use super::step::{Repeat, Step, done, value};
-use super::{KindSpec, no_relation};
+use super::{KindSpec, no_relation, own_key};
 use crate::words::Code;
 
 /// What is fixed about the kind.
@@ -65,6 +67,24 @@ pub(super) static SPEC: KindSpec = KindSpec {
         says: "how long an entry is kept",
     }],
     check: no_relation,
+    guarantee: "the reader gets the current value",
+    scenario: &SCENARIO,
+    keys: own_key,
+};
+
+/// A reader loads what it misses from the source, and writes it back.
+const READ: &[Move] = &[Move { operation: "read", goes_on: GoesOn::Missed }, call("write")];
+
+/// Five readers of what is stored as v1. Once they have read, the source changes to v2 and the entry is invalidated.
+static SCENARIO: Scenario = Scenario {
+    acts: &[
+        act("A", Before, "C1", &[call("write")]),
+        act("B", During, "C1", READ).times(Times::Fixed(5)),
+        act("I", During, "C1", &[call("invalidate")]).begins(Begins::AfterFirstCalls),
+        act("W", During, "C2", &[call("write")]),
+        act("D", After, "C1", &[call("read")]),
+        act("E", After, "C2", &[call("read")]),
+    ],
 };
 
 fn read(call: &Call<'_>) -> Vec<Step> {

@@ -1,7 +1,8 @@
 //! Uses that the built-in kinds do not cover: their operations are spelled out as commands.
 
+use super::scenario::NO_SCENARIO;
 use super::step::{Command, Repeat, RespValue, Step, When, value};
-use super::{Call, KeyTemplate, KindSpec, no_relation};
+use super::{Call, KeyTemplate, KindSpec, no_relation, own_key};
 use crate::words::Answer;
 
 /// What is fixed about the kind: its operations come from the policy file (`commands`).
@@ -11,6 +12,9 @@ pub(super) static SPEC: KindSpec = KindSpec {
     operations: &[],
     fields: &[],
     check: no_relation,
+    guarantee: "what the file says",
+    scenario: &NO_SCENARIO,
+    keys: own_key,
 };
 
 /// An operation that a policy file spells out.
@@ -60,7 +64,7 @@ impl CustomOperation {
         self.run
             .iter()
             .map(|words| Step {
-                command: Command::Plain(words.iter().map(|word| word.substitute(call.probe)).collect()),
+                command: Command::Plain(words.iter().map(|word| word.substitute(call.slot)).collect()),
                 when: When::Always,
                 repeat,
                 read,

@@ -23,6 +23,8 @@ pub struct FieldSpec {
 pub enum Shape {
     /// A duration with its unit, such as `30s`, of at least a millisecond.
     Duration,
+    /// The same, or `none`.
+    DurationOrNone,
     /// A whole number of at least 1.
     Count,
     /// `true` or `false`.
@@ -72,6 +74,25 @@ impl Fields {
     /// Puts a checked value in.
     pub fn insert(&mut self, name: &'static str, value: FieldValue) {
         self.0.insert(name, value);
+    }
+
+    /// The same fields with each duration this many times as long.
+    #[must_use]
+    pub fn scaled(&self, factor: u32) -> Fields {
+        let scaled = |value: &FieldValue| match value {
+            FieldValue::Duration(duration) => FieldValue::Duration(duration.saturating_mul(factor)),
+            other => other.clone(),
+        };
+        Fields(self.0.iter().map(|(name, value)| (*name, scaled(value))).collect())
+    }
+
+    /// The shortest life that the fields give to a key.
+    pub fn shortest_life(&self) -> Option<Duration> {
+        let lives = self.0.iter().filter_map(|(name, value)| match value {
+            FieldValue::Duration(life) if *name != "work" => Some(*life),
+            _ => None,
+        });
+        lives.min()
     }
 
     /// A duration, or none where the field was left out.

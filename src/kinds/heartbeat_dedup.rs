@@ -2,8 +2,10 @@
 
 use super::field::{FieldSpec, Presence, Shape};
 use super::operation::{Call, Implied, Meaning, OperationSpec, nothing};
+use super::scenario::Phase::{After, During};
+use super::scenario::{Move, Scenario, Times, act, call};
 use super::step::{Repeat, Step, done};
-use super::{KindSpec, no_relation};
+use super::{KindSpec, no_relation, own_key};
 use crate::words::Code;
 
 /// What is fixed about the kind.
@@ -31,7 +33,16 @@ pub(super) static SPEC: KindSpec = KindSpec {
         says: "how long after a counted beat the next ones are duplicates",
     }],
     check: no_relation,
+    guarantee: "at most one beat a window is counted, and the first is",
+    scenario: &SCENARIO,
+    keys: own_key,
 };
+
+const BEAT: &[Move] = &[call("claim")];
+
+/// Two beats of one player in one window, and its next beat after the outage.
+static SCENARIO: Scenario =
+    Scenario { acts: &[act("B", During, "P", BEAT).times(Times::Fixed(2)), act("D", After, "P", BEAT)] };
 
 fn claim(call: &Call<'_>) -> Vec<Step> {
     vec![Step::plain(

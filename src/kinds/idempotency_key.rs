@@ -2,8 +2,10 @@
 
 use super::field::{FieldSpec, Presence, Shape};
 use super::operation::{Call, Implied, Meaning, OperationSpec, nothing};
+use super::scenario::Phase::{After, Before, During};
+use super::scenario::{Move, Scenario, act, call};
 use super::step::{Repeat, Step, done};
-use super::{Fields, KindSpec};
+use super::{Fields, KindSpec, own_key};
 use crate::words::Code;
 
 /// What is fixed about the kind.
@@ -69,6 +71,24 @@ pub(super) static SPEC: KindSpec = KindSpec {
         },
     ],
     check: result_outlives_reservation,
+    guarantee: "an operation runs at most once per key",
+    scenario: &SCENARIO,
+    keys: own_key,
+};
+
+const SUBMIT: &[Move] = &[call("reserve"), call("complete")];
+
+/// A has reserved K2 and runs while the outage begins; B and C submit K1 at once; afterwards D and E submit both again,
+/// as a client that retries does.
+static SCENARIO: Scenario = Scenario {
+    acts: &[
+        act("A", Before, "K2", &[call("reserve")]),
+        act("B", During, "K1", SUBMIT),
+        act("C", During, "K1", SUBMIT),
+        act("A", During, "K2", &[call("complete")]),
+        act("D", After, "K1", SUBMIT),
+        act("E", After, "K2", SUBMIT),
+    ],
 };
 
 fn reserve(call: &Call<'_>) -> Vec<Step> {

@@ -2,8 +2,10 @@
 
 use super::field::{FieldSpec, Presence, Shape};
 use super::operation::{Call, Implied, Meaning, OperationSpec, nothing};
-use super::step::{Repeat, Step, done, value};
-use super::{KindSpec, no_relation};
+use super::scenario::Phase::{After, Before, During};
+use super::scenario::{Move, Scenario, act, call};
+use super::step::{Repeat, Step, When, done, value};
+use super::{KindSpec, no_relation, own_key};
 use crate::words::Code;
 
 /// What is fixed about the kind.
@@ -59,14 +61,33 @@ pub(super) static SPEC: KindSpec = KindSpec {
         },
     ],
     check: no_relation,
+    guarantee: "a revoked token is refused",
+    scenario: &SCENARIO,
+    keys: own_key,
+};
+
+const CHECK: &[Move] = &[call("check")];
+const REVOKE: &[Move] = &[call("revoke")];
+
+/// R was revoked before, V is valid, and L's user logs out in the outage.
+static SCENARIO: Scenario = Scenario {
+    acts: &[
+        act("A", Before, "R", REVOKE),
+        act("R", During, "R", CHECK),
+        act("V", During, "V", CHECK),
+        act("L", During, "L", REVOKE),
+        act("R", After, "R", CHECK),
+        act("V", After, "V", CHECK),
+        act("L", After, "L", CHECK),
+    ],
 };
 
 fn check(call: &Call<'_>) -> Vec<Step> {
     let mut steps = vec![Step::plain(["EXISTS", &call.key()], Repeat::Harmless, done)];
     if let Some(marker) = call.fields.key("marker_key") {
-        let read_marker = Step::plain(["GET", &marker.fill(call.probe)], Repeat::Harmless, value);
+        let read_marker = Step::plain(["GET", &marker.fill(call.slot)], Repeat::Harmless, value);
         // A token that is on the list is revoked whatever the marker says.
-        steps.push(read_marker.when_previous_was(0));
+        steps.push(read_marker.when(When::PreviousWas(0)));
     }
     steps
 }

@@ -15,6 +15,7 @@ mod one_time_token;
 mod operation;
 mod queue;
 mod rate_limit;
+mod scenario;
 mod session;
 mod step;
 
@@ -22,6 +23,7 @@ pub use custom::{CustomOperation, OkWhen};
 pub use field::{FieldSpec, FieldValue, Fields, Presence, Shape};
 pub use key::{KeyTemplate, ProbeId};
 pub use operation::{Call, Implied, Operation, OperationSpec};
+pub use scenario::{Act, Begins, GoesOn, Move, Phase, Scenario, Times};
 pub use step::{Command, Repeat, RespValue, Step, When};
 
 /// What sort of use it is.
@@ -61,6 +63,12 @@ pub struct KindSpec {
     pub fields: &'static [FieldSpec],
     /// A relation between fields that must hold, or what is wrong: the field to point at, and the sentence.
     pub check: fn(&Fields) -> Result<(), (&'static str, String)>,
+    /// What a use of this kind promises.
+    pub guarantee: &'static str,
+    /// What is played around an outage to see whether it keeps that.
+    pub scenario: &'static Scenario,
+    /// The keys that a call is about, the main one first.
+    pub keys: fn(&Call<'_>) -> Vec<String>,
 }
 
 impl Kind {
@@ -114,6 +122,22 @@ impl std::fmt::Debug for KindSpec {
 /// For kinds whose fields need no relation between them.
 fn no_relation(_: &Fields) -> Result<(), (&'static str, String)> {
     Ok(())
+}
+
+#[cfg(test)]
+pub(crate) use lock::COMPARE_AND_DELETE;
+
+/// The name of one of our scripts, given its source or its hash.
+pub(crate) fn script_of(script: &str) -> Option<&'static str> {
+    let ours = [("compare_and_delete", lock::COMPARE_AND_DELETE), ("count", rate_limit::COUNT)];
+    ours.into_iter()
+        .find(|(_, source)| *source == script || ::redis::Script::new(source).get_hash() == script)
+        .map(|(name, _)| name)
+}
+
+/// For kinds whose calls are about one key.
+fn own_key(call: &Call<'_>) -> Vec<String> {
+    vec![call.key()]
 }
 
 #[cfg(test)]

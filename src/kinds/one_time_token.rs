@@ -2,8 +2,10 @@
 
 use super::field::{FieldSpec, Presence, Shape};
 use super::operation::{Call, Implied, Meaning, OperationSpec, nothing};
-use super::step::{Repeat, Step, done, value};
-use super::{KindSpec, no_relation};
+use super::scenario::Phase::{After, Before, During};
+use super::scenario::{Begins, Scenario, act, call};
+use super::step::{Repeat, Step, When, done, value};
+use super::{KindSpec, no_relation, own_key};
 use crate::words::Code;
 
 /// What is fixed about the kind.
@@ -44,13 +46,36 @@ pub(super) static SPEC: KindSpec = KindSpec {
             prepare: issue,
         },
     ],
-    fields: &[FieldSpec {
-        name: "ttl",
-        shape: Shape::Duration,
-        presence: Presence::Required,
-        says: "how long a token can be used",
-    }],
+    fields: &[
+        FieldSpec {
+            name: "ttl",
+            shape: Shape::Duration,
+            presence: Presence::Required,
+            says: "how long a token can be used",
+        },
+        FieldSpec {
+            name: "consume",
+            shape: Shape::Word(&["getdel", "get_then_delete"]),
+            presence: Presence::DefaultWord("getdel"),
+            says: "GETDEL, or GET and then DEL",
+        },
+    ],
     check: no_relation,
+    guarantee: "a token works at most once, and one that was handed out works",
+    scenario: &SCENARIO,
+    keys: own_key,
+};
+
+/// T1 was handed out before and is used in the outage, T2 is handed out in the outage; afterwards the user of T1 clicks
+/// again, and T2 is used if it was handed out.
+static SCENARIO: Scenario = Scenario {
+    acts: &[
+        act("A", Before, "T1", &[call("issue")]),
+        act("B", During, "T1", &[call("consume")]),
+        act("C", During, "T2", &[call("issue")]),
+        act("D", After, "T1", &[call("consume")]),
+        act("E", After, "T2", &[call("consume")]).begins(Begins::IfLetIn("C")),
+    ],
 };
 
 fn issue(call: &Call<'_>) -> Vec<Step> {
@@ -62,6 +87,14 @@ fn issue(call: &Call<'_>) -> Vec<Step> {
 }
 
 fn consume(call: &Call<'_>) -> Vec<Step> {
+    if call.fields.word("consume") == "get_then_delete" {
+        let key = call.key();
+        let delete = Step::plain(["DEL", &key], Repeat::Harmless, done);
+        return vec![
+            Step::plain(["GET", &key], Repeat::Harmless, value),
+            delete.when(When::PreviousWasSomething),
+        ];
+    }
     vec![Step::plain(
         ["GETDEL", &call.key()],
         Repeat::AnswersOtherwise("a second GETDEL answers nil: the token is burned, its value lost"),

@@ -55,14 +55,16 @@ pub struct Call<'a> {
     pub fields: &'a Fields,
     /// The use's key template.
     pub key: &'a KeyTemplate,
-    /// Whose call it is: fills the templates, and is the value that is written.
+    /// Which key it is about: fills the templates. A probe's key is its own; actors of a scenario share some.
+    pub slot: &'a ProbeId,
+    /// Whose call it is: the value that is written.
     pub probe: &'a ProbeId,
 }
 
 impl Call<'_> {
     /// The key of this call.
     pub(super) fn key(&self) -> String {
-        self.key.fill(self.probe)
+        self.key.fill(self.slot)
     }
 
     /// A duration field in whole milliseconds, at least 1.

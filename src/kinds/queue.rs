@@ -2,6 +2,8 @@
 
 use super::field::{FieldSpec, Presence, Shape};
 use super::operation::{Call, Implied, Meaning, OperationSpec, nothing};
+use super::scenario::Phase::{Before, During};
+use super::scenario::{Scenario, act, call};
 use super::step::{Repeat, Step, done, value};
 use super::{KindSpec, no_relation};
 use crate::words::Code;
@@ -55,6 +57,19 @@ pub(super) static SPEC: KindSpec = KindSpec {
         },
     ],
     check: no_relation,
+    guarantee: "an accepted job is on the queue once, and no reader loses one",
+    scenario: &SCENARIO,
+    keys: queue_keys,
+};
+
+/// J1 was pushed before and is popped in the outage, J2 is pushed in it, onto a queue of its own. What became of them is
+/// read from the lists.
+static SCENARIO: Scenario = Scenario {
+    acts: &[
+        act("A", Before, "J1", &[call("push")]),
+        act("B", During, "J1", &[call("pop")]),
+        act("C", During, "J2", &[call("push")]),
+    ],
 };
 
 fn push(call: &Call<'_>) -> Vec<Step> {
@@ -71,9 +86,18 @@ fn pop(call: &Call<'_>) -> Vec<Step> {
     if call.fields.word("pop") == "destructive" {
         return vec![Step::plain(["RPOP", &key], again, value)];
     }
-    let processing = call
-        .fields
-        .key("processing_key")
-        .map_or_else(|| format!("{key}:processing"), |template| template.fill(call.probe));
+    let processing = processing(call);
     vec![Step::plain(["LMOVE", &key, &processing, "RIGHT", "LEFT"], again, value)]
+}
+
+/// The queue, and the list that holds a job while it is worked on.
+fn queue_keys(call: &Call<'_>) -> Vec<String> {
+    vec![call.key(), processing(call)]
+}
+
+fn processing(call: &Call<'_>) -> String {
+    let key = call.key();
+    call.fields
+        .key("processing_key")
+        .map_or_else(|| format!("{key}:processing"), |template| template.fill(call.slot))
 }

@@ -2,9 +2,11 @@
 
 use super::field::{FieldSpec, Presence, Shape};
 use super::operation::{Call, Implied, Meaning, OperationSpec, nothing};
+use super::scenario::Phase::{After, During};
+use super::scenario::{Move, Scenario, Times, act, call};
 use super::step::{Command, When};
 use super::step::{Repeat, Step, done, value};
-use super::{KindSpec, no_relation};
+use super::{KindSpec, no_relation, own_key};
 use crate::words::Code;
 
 /// What is fixed about the kind.
@@ -46,10 +48,19 @@ pub(super) static SPEC: KindSpec = KindSpec {
         },
     ],
     check: no_relation,
+    guarantee: "at most `limit` in a window",
+    scenario: &SCENARIO,
+    keys: own_key,
 };
 
+const TAKE: &[Move] = &[call("take")];
+
+/// Two calls more than are allowed at once, and one after the outage.
+static SCENARIO: Scenario =
+    Scenario { acts: &[act("B", During, "U", TAKE).times(Times::OverTheLimit), act("D", After, "U", TAKE)] };
+
 /// Counts, and gives the counter its expiry in the same step.
-const COUNT: &str = "local n = redis.call('incr', KEYS[1]) if n == 1 then redis.call('pexpire', KEYS[1], ARGV[1]) end return n";
+pub(super) const COUNT: &str = "local n = redis.call('incr', KEYS[1]) if n == 1 then redis.call('pexpire', KEYS[1], ARGV[1]) end return n";
 
 const COUNTS_TWICE: Repeat = Repeat::TakesEffectAgain("a second run counts the same request twice");
 
@@ -58,7 +69,7 @@ fn take(call: &Call<'_>) -> Vec<Step> {
     if call.fields.flag("two_step") {
         return vec![
             Step::plain(["INCR", &key], COUNTS_TWICE, value),
-            Step::plain(["PEXPIRE", &key, &window], Repeat::Harmless, done).when_previous_was(1),
+            Step::plain(["PEXPIRE", &key, &window], Repeat::Harmless, done).when(When::PreviousWas(1)),
         ];
     }
     vec![Step {

@@ -2,8 +2,10 @@
 
 use super::field::{FieldSpec, Presence, Shape};
 use super::operation::{Call, Implied, Meaning, OperationSpec, nothing};
+use super::scenario::Phase::{After, Before, During};
+use super::scenario::{Scenario, act, call};
 use super::step::{Repeat, Step, done, value};
-use super::{KindSpec, no_relation};
+use super::{KindSpec, no_relation, own_key};
 use crate::words::Code;
 
 /// What is fixed about the kind.
@@ -55,6 +57,20 @@ pub(super) static SPEC: KindSpec = KindSpec {
         says: "how long a session is kept",
     }],
     check: no_relation,
+    guarantee: "the user's session is found",
+    scenario: &SCENARIO,
+    keys: own_key,
+};
+
+/// S was saved before and is loaded in the outage, S2 is saved in it; afterwards both are loaded.
+static SCENARIO: Scenario = Scenario {
+    acts: &[
+        act("A", Before, "S", &[call("save")]),
+        act("B", During, "S", &[call("load")]),
+        act("C", During, "S2", &[call("save")]),
+        act("D", After, "S", &[call("load")]),
+        act("E", After, "S2", &[call("load")]),
+    ],
 };
 
 fn load(call: &Call<'_>) -> Vec<Step> {

@@ -48,6 +48,19 @@ pub enum When {
     Always,
     /// Only where the command before answered this integer.
     PreviousWas(i64),
+    /// Only where the command before answered something.
+    PreviousWasSomething,
+}
+
+impl When {
+    /// Whether the command is sent after this answer of the one before.
+    pub fn holds(self, previous: Option<&RespValue>) -> bool {
+        match self {
+            When::Always => true,
+            When::PreviousWas(wanted) => previous == Some(&RespValue::Int(wanted)),
+            When::PreviousWasSomething => previous.is_some_and(|value| *value != RespValue::Nil),
+        }
+    }
 }
 
 /// What a second run of the same command does, when the first one had run after all.
@@ -89,9 +102,9 @@ impl Step {
         }
     }
 
-    /// The same step, sent only where the command before answered this integer.
-    pub(super) fn when_previous_was(mut self, value: i64) -> Step {
-        self.when = When::PreviousWas(value);
+    /// The same step, sent only then.
+    pub(super) fn when(mut self, when: When) -> Step {
+        self.when = when;
         self
     }
 }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::words::{Decision, Reply, State};
+use super::correctness::Replayed;
+use super::scene::Scene;
+use crate::words::{Decision, Reply, State, Tri};
 
 /// One try within a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +22,25 @@ pub struct Attempt {
     pub reply: Reply,
     /// The local port of the connection that carried it, where there was one.
     pub port: Option<u16>,
+    /// Whether the server executed the command.
+    pub ran: Tri,
+    /// Whether that changed anything.
+    pub took_effect: Tri,
+}
+
+impl Attempt {
+    /// An attempt of which nobody knows yet what the server made of it.
+    pub fn new(
+        command: String,
+        number: u32,
+        sent_us: u64,
+        ended_us: u64,
+        reply: Reply,
+        port: Option<u16>,
+    ) -> Attempt {
+        let (ran, took_effect) = (Tri::Unknown, Tri::Unknown);
+        Attempt { command, number, sent_us, ended_us, reply, port, ran, took_effect }
+    }
 }
 
 /// One call of one operation in one state.
@@ -34,6 +55,8 @@ pub struct Probe {
     pub ended_us: u64,
     /// What the caller was told.
     pub reply: Reply,
+    /// Whether its key is its own; callers of a scenario share some.
+    pub own_key: bool,
     /// Each try, in order.
     pub attempts: Vec<Attempt>,
 }
@@ -69,6 +92,19 @@ pub struct Cell {
     pub proof: Proof,
     /// The longest that a sleeping task beside the probes overslept, in microseconds.
     pub jitter_us: u64,
+    /// When the operation first succeeded after the state, on a connection from before it; none where that was not
+    /// looked at.
+    pub recovery: Option<Recovery>,
+}
+
+/// The way back after an outage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recovery {
+    /// The first success came this many microseconds after the server answered again.
+    After(u64),
+    /// There was none within this many microseconds.
+    NotWithin(u64),
 }
 
 /// Which request in which state: indices into the plan's files and a file's requests.
@@ -163,6 +199,12 @@ pub struct Observations {
     pub cells: Vec<Cell>,
     /// The requests, in the plan's order.
     pub chains: Vec<Chain>,
+    /// The scenarios, in the plan's order.
+    pub scenes: Vec<Scene>,
+    /// The uses' own protocols, replayed on a healthy server.
+    pub replays: Vec<Replayed>,
+    /// Keys of the audit's own that could not be removed: none, or something is wrong with the audit.
+    pub left_behind: Vec<String>,
     /// How long the run took, in microseconds.
     pub wall_us: u64,
 }

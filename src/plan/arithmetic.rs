@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::clients::longest_wait;
+pub(super) use crate::clients::longest_wait;
 use crate::policy::{
     Backend, Client, Handshake, OnTimeout, PolicyFile, Reconnect, Request, RequestCall, Then,
 };
@@ -35,7 +35,7 @@ pub fn worst_case(client: &Client, state: State, setinfo: Option<bool>) -> Optio
 }
 
 /// The second attempt and those after it, once the first has timed out.
-fn later_attempt_in_a_pause(client: &Client, setinfo: Option<bool>) -> Option<Duration> {
+pub(super) fn later_attempt_in_a_pause(client: &Client, setinfo: Option<bool>) -> Option<Duration> {
     if client.on_timeout == OnTimeout::Keep {
         return client.command_timeout;
     }

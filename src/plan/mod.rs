@@ -1,21 +1,26 @@
 //! What will run: which operations are probed in which state on which server, how often, and for how long at most.
 
 mod arithmetic;
+mod jobs;
 mod layout;
 mod limits;
 mod pack;
+mod scene;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::observe::{CellKey, ChainKey};
-use crate::policy::{Backend, Persistence, PolicyFile, RequestCall};
+use crate::observe::{CellKey, ChainKey, SceneKey};
+use crate::policy::{Persistence, PolicyFile, Request, Use};
 use crate::words::State;
 
 pub(crate) use arithmetic::goes_on;
 pub use arithmetic::{predicted_chain, reached_calls, worst_case};
 pub use layout::Layout;
 pub use limits::{FEWEST_PROBES, Limits};
+pub use scene::{Caller, Cast};
+
+use jobs::{Counts, Source};
 
 /// What the user asked for.
 #[derive(Debug, Clone)]
@@ -39,10 +44,14 @@ pub struct Plan {
     pub files: Vec<Arc<PolicyFile>>,
     /// The states, in order.
     pub states: Vec<State>,
+    /// Only uses of these names, where any are named.
+    pub only: Vec<String>,
     /// Probes for each operation in each outage state.
     pub samples: usize,
     /// Probes for each operation on the healthy server, one at a time.
     pub healthy_samples: usize,
+    /// How often each use's scenario is played in each outage state.
+    pub scenes: usize,
     /// When a call is given up.
     pub give_up: Duration,
     /// The healthy servers, one a persistence: they run first and alone, one after the other.
@@ -68,9 +77,11 @@ pub struct Batch {
     pub connections: usize,
     /// How long its longest job can take.
     pub bound: Duration,
+    /// When the state ends, counted from the calls' begin; none where it outlasts all of them.
+    pub ends: Option<Duration>,
 }
 
-/// One operation or one request, probed a number of times.
+/// One operation, request or scenario, done a number of times.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// Which.
@@ -83,6 +94,8 @@ pub struct Job {
     pub calls: usize,
     /// How long one can take.
     pub bound: Duration,
+    /// When the state has to end inside of its calls, counted from their begin; none where it must not.
+    pub ends: Option<Duration>,
 }
 
 /// What a job probes.
@@ -92,30 +105,37 @@ pub enum Target {
     Cell(CellKey),
     /// A request in a state.
     Chain(ChainKey),
+    /// A use's scenario in a state.
+    Scene(SceneKey),
 }
 
 impl Plan {
     /// Lays out a run over these files, within these limits, on a server where `CLIENT SETINFO` waits or not.
     pub fn new(files: Vec<Arc<PolicyFile>>, wishes: &Wishes, limits: Limits, setinfo: bool) -> Plan {
-        let give_up = wishes.give_up;
-        let mut notes = Vec::new();
-        let jobs_of = |state, samples| jobs(&files, &wishes.only, state, samples, give_up, setinfo);
-
+        let (only, give_up) = (&wishes.only[..], wishes.give_up);
+        let source = Source { files: &files, only, give_up, setinfo };
+        let mut notes: Vec<String> = source
+            .not_measured()
+            .map(|name| format!("the request {name} is not measured: none of its calls asks Redis"))
+            .collect();
         let outage_states: Vec<State> = wishes.states.iter().copied().filter(|s| s.is_outage()).collect();
-        let one_of_each = outage_states
-            .iter()
-            .map(|&state| jobs_of(state, 1).iter().map(|(_, job)| job.connections).sum())
-            .max()
-            .unwrap_or(0);
-        let samples = limits.samples(wishes.samples, one_of_each);
+
+        let connections = |counts| {
+            let of_state = |state| source.holding(state, counts).iter().map(|(_, job)| job.connections).sum();
+            outage_states.iter().map(|&state| of_state(state)).max().unwrap_or(0)
+        };
+        let samples = limits.samples(wishes.samples, connections(Counts { cells: 1, chains: 1, scenes: 0 }));
         if samples < wishes.samples {
             notes.push(format!(
                 "{samples} probes a cell instead of {}: more would need over {} connections at once",
                 wishes.samples, limits.connections
             ));
         }
+        let scenes = (samples / PROBES_A_SCENE).max(1);
+        let counts = Counts { cells: samples, chains: samples, scenes };
 
-        let healthy_calls = jobs_of(State::Healthy, 1).iter().map(|(_, job)| job.calls).sum();
+        let once = Counts { cells: 1, chains: 1, scenes: 0 };
+        let healthy_calls = source.holding(State::Healthy, once).iter().map(|(_, job)| job.calls).sum();
         let wished = wishes.samples.saturating_mul(HEALTHY_FACTOR);
         let healthy_samples = limits.healthy_samples(wished, healthy_calls);
         if healthy_samples < wished {
@@ -124,23 +144,22 @@ impl Plan {
             ));
         }
         // A request is a sum of calls that are measured on their own: it needs no more runs than in an outage.
-        let mut healthy = jobs_of(State::Healthy, healthy_samples);
-        let runs = jobs_of(State::Healthy, healthy_samples.min(samples));
-        for (job, fewer) in healthy.iter_mut().zip(runs) {
-            if matches!(fewer.1.what, Target::Chain(_)) {
-                *job = fewer;
-            }
+        let control = Counts { cells: healthy_samples, chains: healthy_samples.min(samples), scenes: 1 };
+        let controls = pack::by_server(source.holding(State::Healthy, control), State::Healthy, usize::MAX);
+        let mut outages: Vec<Batch> = Vec::new();
+        for &state in &outage_states {
+            let jobs = source.holding(state, counts);
+            let straddling = source.straddling(state, scenes);
+            outages.extend(pack::by_server(jobs, state, limits.per_server()));
+            outages.extend(pack::by_server(straddling, state, limits.per_server()));
         }
-        let controls = pack::by_server(healthy, State::Healthy, usize::MAX);
-        let mut outages: Vec<Batch> = outage_states
-            .iter()
-            .flat_map(|&state| pack::by_server(jobs_of(state, samples), state, limits.per_server()))
-            .collect();
         outages.sort_by_key(|batch| std::cmp::Reverse(batch.bound));
         Plan {
             states: wishes.states.clone(),
+            only: wishes.only.clone(),
             samples,
             healthy_samples,
+            scenes,
             give_up,
             controls,
             outages,
@@ -148,6 +167,16 @@ impl Plan {
             notes,
             files,
         }
+    }
+
+    /// Whether the run is about this use.
+    pub fn wants(&self, used: &Use) -> bool {
+        jobs::wants(&self.only, used)
+    }
+
+    /// Whether the run is about this request: all that it calls was asked for.
+    pub fn wants_request(&self, file: &PolicyFile, request: &Request) -> bool {
+        jobs::wants_request(&self.only, file, request)
     }
 
     /// How long the run can take at most, servers' starts left out.
@@ -159,52 +188,8 @@ impl Plan {
 /// Healthy calls cost microseconds, so there are this many times more of them.
 const HEALTHY_FACTOR: usize = 10;
 
-/// Everything that is probed in a state, each with the kind of server that it needs.
-fn jobs(
-    files: &[Arc<PolicyFile>],
-    only: &[String],
-    state: State,
-    samples: usize,
-    give_up: Duration,
-    setinfo: bool,
-) -> Vec<(Persistence, Job)> {
-    let bounded = |worst: Option<Duration>| worst.map_or(give_up, |worst| worst.min(give_up));
-    let wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
-    let mut jobs = Vec::new();
-    for (file_index, file) in files.iter().enumerate() {
-        for (use_index, used) in file.uses.iter().enumerate() {
-            if used.backend != Backend::Redis || !wanted(&used.name) {
-                continue;
-            }
-            let bound = bounded(worst_case(&used.client, state, Some(setinfo)));
-            for operation_index in 0..used.operations.len() {
-                let what = Target::Cell(CellKey { file: file_index, use_index, operation_index, state });
-                jobs.push((
-                    file.persistence,
-                    Job { what, samples, connections: samples, calls: samples, bound },
-                ));
-            }
-        }
-        for (request_index, request) in file.requests.iter().enumerate() {
-            if !request.calls.iter().all(|call| wanted(&file.uses[call.use_index].name)) {
-                continue;
-            }
-            let asks_redis = |call: &&RequestCall| file.uses[call.use_index].backend == Backend::Redis;
-            let calls: Vec<_> = reached_calls(file, request, state).into_iter().filter(asks_redis).collect();
-            let bound = calls
-                .iter()
-                .map(|call| bounded(worst_case(&file.uses[call.use_index].client, state, Some(setinfo))))
-                .sum();
-            let what = Target::Chain(ChainKey { file: file_index, request: request_index, state });
-            let connections = Layout::of(file, request, state).clients.len() * samples;
-            jobs.push((
-                file.persistence,
-                Job { what, samples, connections, calls: calls.len() * samples, bound },
-            ));
-        }
-    }
-    jobs
-}
+/// A scenario takes several calls, and what it shows is the same each time: one for so many probes of a cell.
+const PROBES_A_SCENE: usize = 4;
 
 #[cfg(test)]
 mod tests;

@@ -8,16 +8,19 @@ use crate::policy::Persistence;
 use crate::words::State;
 
 /// Batches of these jobs, each on one server with no more than `room` connections: jobs that take equally long stand
-/// together, so that none holds up a server on which the others have ended. A single job above `room` is split.
+/// together, so that none holds up a server on which the others have ended. A single job above `room` is split. What
+/// has to end at another instant needs another server.
 pub(super) fn by_server(jobs: Vec<(Persistence, Job)>, state: State, room: usize) -> Vec<Batch> {
-    let mut by_kind: BTreeMap<Persistence, Vec<Job>> = BTreeMap::new();
+    let mut by_kind: BTreeMap<(Persistence, Option<Duration>), Vec<Job>> = BTreeMap::new();
     for (persistence, job) in jobs {
-        by_kind.entry(persistence).or_default().extend(split(job, room));
+        by_kind.entry((persistence, job.ends)).or_default().extend(split(job, room));
     }
     let mut batches = Vec::new();
-    for (persistence, mut jobs) in by_kind {
+    for ((persistence, ends), mut jobs) in by_kind {
+        jobs.retain(|job| job.samples > 0);
         jobs.sort_by_key(|job| std::cmp::Reverse(job.bound));
-        let empty = || Batch { state, persistence, jobs: Vec::new(), connections: 0, bound: Duration::ZERO };
+        let empty =
+            || Batch { state, persistence, jobs: Vec::new(), connections: 0, bound: Duration::ZERO, ends };
         let mut batch = empty();
         for job in jobs {
             if !batch.jobs.is_empty() && batch.connections + job.connections > room {
@@ -40,6 +43,7 @@ fn split(job: Job, room: usize) -> Vec<Job> {
     let calls = job.calls / job.samples.max(1);
     let fitting = (room / each.max(1)).max(1);
     let mut parts = Vec::new();
+    // A cell whose probes are all calls of a scenario has none of its own.
     let mut left = job.samples;
     while left > fitting {
         parts.push(Job { samples: fitting, connections: each * fitting, calls: calls * fitting, ..job });

@@ -112,12 +112,26 @@ fn a_thousand_uses_stay_within_the_connections_and_the_plan_says_what_that_cost(
         assert!(batch.connections * 8 <= limits.connections, "{}", batch.connections);
         assert_eq!(batch.connections, batch.jobs.iter().map(|job| job.connections).sum::<usize>());
     }
+    // Three of a lock's calls are made by the callers of its scenario: two acquire, one releases.
     let probes = |state| {
         let batches = plan.outages.iter().filter(move |batch| batch.state == state);
-        batches.flat_map(|batch| &batch.jobs).map(|job| job.samples).sum::<usize>()
+        let jobs = batches.flat_map(|batch| &batch.jobs);
+        jobs.map(|job| if matches!(job.what, Target::Scene(_)) { 3 * job.samples } else { job.samples })
+            .sum::<usize>()
     };
     assert_eq!(probes(State::Paused), 2_000 * plan.samples);
     assert_eq!(probes(State::Stopped), 2_000 * plan.samples);
+}
+
+#[test]
+fn only_a_client_that_tries_again_is_probed_with_a_state_that_ends_inside_its_calls() {
+    let plan = |client: &str| Plan::new(vec![lock(client)], &wishes(), Limits::of(20_000, 28_000), false);
+    let ends = |plan: &Plan| plan.outages.iter().filter_map(|batch| batch.ends).collect::<Vec<_>>();
+    assert_eq!(ends(&plan("{command_timeout: 1s}")), []);
+    let twice = plan("{command_timeout: 1s, attempts: 2, backoff: 100ms, on_timeout: keep}");
+    assert_eq!(ends(&twice), [Duration::from_millis(1_600)], "between the deadlines at 1 s and 2.1 s");
+    let never = plan("{command_timeout: 1s, attempts: 2, on_timeout: close, reconnect: never}");
+    assert_eq!(ends(&never), [], "a second attempt that does not wait leaves no such instant");
 }
 
 #[test]
@@ -132,6 +146,28 @@ fn only_a_use_leaves_out_the_others_and_the_requests_that_call_them() {
     let wishes = Wishes { only: vec!["l".to_owned()], ..wishes() };
     let plan = Plan::new(vec![file(REQUESTS)], &wishes, Limits::of(20_000, 28_000), false);
     let jobs: Vec<_> = plan.controls.iter().flat_map(|batch| &batch.jobs).collect();
-    assert_eq!(jobs.len(), 2);
-    assert!(jobs.iter().all(|job| matches!(job.what, Target::Cell(key) if key.use_index == 1)));
+    assert_eq!(jobs.len(), 3);
+    for job in jobs {
+        assert!(match job.what {
+            Target::Cell(key) => key.use_index == 1,
+            Target::Scene(key) => key.use_index == 1,
+            Target::Chain(_) => false,
+        });
+    }
+}
+
+#[test]
+fn a_request_that_asks_redis_nothing_is_not_run_and_the_plan_says_so() {
+    let text = REQUESTS.replace("requests:\n", "requests:\n  - {name: local, calls: [m.take]}\n");
+    let plan = Plan::new(vec![file(&text)], &wishes(), Limits::of(20_000, 28_000), false);
+    let chains = |batch: &Batch| batch.jobs.iter().filter(|job| matches!(job.what, Target::Chain(_))).count();
+    assert_eq!(plan.outages.iter().chain(&plan.controls).map(chains).collect::<Vec<_>>(), [1, 1, 1]);
+    assert_eq!(plan.notes, ["the request local is not measured: none of its calls asks Redis"]);
+}
+
+#[test]
+fn healthy_alone_is_a_plan_without_servers_in_trouble() {
+    let wishes = Wishes { states: vec![State::Healthy], ..wishes() };
+    let plan = Plan::new(vec![file(REQUESTS)], &wishes, Limits::of(20_000, 28_000), false);
+    assert_eq!((plan.controls.len(), plan.outages.len()), (1, 0));
 }

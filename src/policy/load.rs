@@ -30,16 +30,38 @@ pub fn load(path: &Path) -> Result<PolicyFile, Problems> {
         }
     };
     let mut bytes = Vec::new();
-    File::open(path).map_err(refused)?.take(LARGEST + 1).read_to_end(&mut bytes).map_err(refused)?;
+    if is_standard_input(path) {
+        std::io::stdin().take(LARGEST + 1).read_to_end(&mut bytes).map_err(refused)?;
+    } else {
+        // Opening a named pipe would wait for its writer, and a device never ends.
+        let kind = std::fs::metadata(path).map_err(refused)?;
+        if !is_open_already(path) && !kind.is_file() && !kind.is_dir() {
+            let help = "name a file or a folder, or give the text on standard input with `--policies -`";
+            return Err(Problems::of_file(path, "it is neither a file nor a folder".to_owned(), help));
+        }
+        File::open(path).map_err(refused)?.take(LARGEST + 1).read_to_end(&mut bytes).map_err(refused)?;
+    }
     if bytes.len() as u64 > LARGEST {
-        let size = std::fs::metadata(path).map_or(LARGEST, |data| data.len());
-        let message = format!("the file has {:.1} MiB, and at most 4 MiB are read", in_mebibytes(size));
+        let size = std::fs::metadata(path).ok().map(|data| data.len()).filter(|size| *size > LARGEST);
+        let size = size.map_or("more than 4".to_owned(), |size| format!("{:.1}", in_mebibytes(size)));
+        let message = format!("the file has {size} MiB, and at most 4 MiB are read");
         return Err(Problems::of_file(path, message, "split it into several files in one folder"));
     }
     match String::from_utf8(bytes) {
         Ok(text) => parse(Arc::new(Source { path: path.to_owned(), text })),
         Err(error) => Err(not_utf8(path, &error)),
     }
+}
+
+/// Whether the path stands for standard input.
+fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Whether the path names what this process was started with, such as a shell's `<(...)`: opening that waits for
+/// nobody.
+fn is_open_already(path: &Path) -> bool {
+    path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
 }
 
 /// Checks the text of a policy file.
@@ -116,7 +138,7 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, NotFound> {
         std::io::ErrorKind::NotFound => NotFound::NoSuchFile(path.to_owned()),
         _ => NotFound::Unreadable { path: path.to_owned(), reason },
     };
-    if !std::fs::metadata(path).map_err(unreadable)?.is_dir() {
+    if is_standard_input(path) || !std::fs::metadata(path).map_err(unreadable)?.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let mut files = Vec::new();

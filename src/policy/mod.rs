@@ -4,7 +4,6 @@ mod check;
 mod load;
 mod model;
 mod problem;
-mod snippet;
 mod yaml;
 
 pub use load::{find, load, parse};
@@ -14,7 +13,6 @@ pub use model::{
 };
 use problem::Lines;
 pub use problem::{NotFound, Problem, Problems};
-pub use snippet::{Look, Message, Tone, snippet};
 
 /// The commented policy file that `audit init` writes.
 pub const STARTER: &str = include_str!("starter.yaml");

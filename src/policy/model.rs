@@ -184,6 +184,8 @@ pub struct Use {
     pub backend: Backend,
     /// The findings that it accepts.
     pub accepts: Vec<Acceptance>,
+    /// How often a caller that was turned away comes again by itself.
+    pub repeats_every: Option<Duration>,
 }
 
 /// Whether a use touches Redis.
@@ -239,20 +241,30 @@ impl UseOperation {
 }
 
 impl Use {
-    /// A call of one of its operations, by one probe.
+    /// The index of the operation of this name.
+    pub fn operation(&self, name: &str) -> Option<usize> {
+        self.operations.iter().position(|operation| operation.name() == name)
+    }
+
+    /// A call of one of its operations, by one probe, on a key of its own.
     pub fn call<'a>(&'a self, probe: &'a ProbeId) -> Call<'a> {
-        Call { fields: &self.fields, key: &self.key, probe }
+        Call { fields: &self.fields, key: &self.key, slot: probe, probe }
     }
 }
 
 /// The longest that something may take, state by state. A state without a line has no budget.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Budget(pub BTreeMap<State, BudgetLine>);
+pub struct Budget {
+    /// The longest a call may take in a state.
+    pub states: BTreeMap<State, BudgetLine>,
+    /// The longest it may take after an outage until a call succeeds again.
+    pub recovery: Option<BudgetLine>,
+}
 
 impl Budget {
     /// The line for a state.
     pub fn get(&self, state: State) -> Option<BudgetLine> {
-        self.0.get(&state).copied()
+        self.states.get(&state).copied()
     }
 }
 

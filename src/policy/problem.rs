@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Source;
-use super::snippet::{Look, Message, Tone, ceil, floor, snippet, whole_file};
+use crate::text::{Look, Message, Tone, ceil, floor, snippet};
 use crate::words::{Place, Span};
 
 /// One thing that is wrong with a policy file.
@@ -68,25 +68,18 @@ impl Problems {
             if index > 0 {
                 text.push('\n');
             }
-            let mut helps = Vec::new();
-            if let Some(word) = &problem.did_you_mean {
-                helps.push(format!("did you mean `{word}`?"));
-            }
-            helps.extend(problem.help.clone());
-            match &self.source {
-                Some(source) if problem.place.span.line > 0 => {
-                    let message = Message {
-                        tone: Tone::Error,
-                        id: None,
-                        title: &problem.message,
-                        label: None,
-                        notes: &[],
-                        helps: &helps,
-                    };
-                    text.push_str(&snippet(source, problem.place.span, &message, look));
-                }
-                _ => text.push_str(&whole_file(&problem.place.file, &problem.message, &helps, look)),
-            }
+            let suggested = problem.did_you_mean.as_ref().map(|word| format!("did you mean `{word}`?"));
+            let notes: Vec<_> =
+                suggested.into_iter().chain(problem.help.clone()).map(|help| ("help", help)).collect();
+            let message = Message {
+                tone: Tone::Error,
+                word: "error",
+                id: None,
+                title: &problem.message,
+                notes: &notes,
+            };
+            let source = self.source.as_ref().map(|source| source.text.as_str());
+            text.push_str(&snippet(&problem.place, source, &message, look));
         }
         let count = self.list.len() + self.left_out;
         if self.left_out > 0 {

@@ -35,6 +35,16 @@ impl MonitorLine {
         }
     }
 
+    /// The command's name, in capitals, and its arguments; bytes that are not UTF-8 are replaced.
+    pub fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> =
+            self.args.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        if let Some(name) = words.first_mut() {
+            name.make_ascii_uppercase();
+        }
+        words
+    }
+
     /// The client's port, which joins the line to the attempt that caused it.
     pub fn port(&self) -> Option<u16> {
         self.client().map(|addr| addr.port())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{CellReport, Report, RequestCell, RequestRow, Row, Service};
 use crate::observe::{ChainProbe, Cost, Probe, Proof};
-use crate::words::{Code, Decision, Finding, Reply, Severity, State, Verdict};
+use crate::words::{Code, Decision, Finding, OutagePolicy, Reply, Severity, State, Verdict};
 
 impl Row {
     /// The use and the operation: `dataset-lock.acquire`.
@@ -76,7 +76,8 @@ impl CellReport {
 
     /// Whether the use did what the policy makes it do once Redis does not answer (or, healthy, got its answer).
     pub(super) fn is_as_expected(&self, row: &Row) -> bool {
-        let expected = if self.state.is_outage() { row.declared.decision() } else { Decision::Answered };
+        let declared = row.declared.filter(|_| self.state.is_outage());
+        let expected = declared.map_or(Decision::Answered, OutagePolicy::decision);
         self.decision == Some(expected)
     }
 }

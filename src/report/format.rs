@@ -1,19 +1,7 @@
 //! Costs and budgets in words, and back.
 
-use super::text::clean;
-
-/// A cost for a reader: `0.05 ms`, `12 ms`, `2.00 s`.
-pub(super) fn human(us: u64) -> String {
-    match us {
-        0..10 => "< 0.01 ms".to_owned(),
-        10..995 => format!("{:.2} ms", millis(us)),
-        995..9_950 => format!("{:.1} ms", millis(us)),
-        9_950..999_500 => format!("{:.0} ms", millis(us)),
-        999_500..9_995_000 => format!("{:.2} s", seconds(us)),
-        9_995_000..99_950_000 => format!("{:.1} s", seconds(us)),
-        _ => format!("{:.0} s", seconds(us)),
-    }
-}
+use crate::text::clean;
+use crate::words::{exact_us, millis, seconds};
 
 /// A cost as a document keeps it: two digits, and fewer where the second one would be noise.
 pub(super) fn coarse(us: u64) -> String {
@@ -27,18 +15,11 @@ pub(super) fn coarse(us: u64) -> String {
     }
 }
 
-/// A declared duration, exactly: `250 ms`, `1.5 s`.
-pub(super) fn exact(us: u64) -> String {
-    let (number, unit) = if us < 1_000_000 { (millis(us), "ms") } else { (seconds(us), "s") };
-    let digits = format!("{number:.6}");
-    format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
-}
-
 /// What a call cost that was given up after a wait: `> 15 s`. The wait is a setting, so what it took beyond a tenth
 /// of a second is the machine's.
 pub(super) fn more_than(gave_up_us: u64) -> String {
     let tenths = gave_up_us / 100_000 * 100_000;
-    format!("> {}", exact(if tenths == 0 { gave_up_us } else { tenths }))
+    format!("> {}", exact_us(if tenths == 0 { gave_up_us } else { tenths }))
 }
 
 /// A number of requests at two digits; a part of one is less than one.
@@ -111,41 +92,11 @@ fn strip_below(text: &str) -> (bool, &str) {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a cost is shown in at most six digits")]
-fn millis(us: u64) -> f64 {
-    us as f64 / 1_000.0
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a cost is shown in at most six digits")]
-fn seconds(us: u64) -> f64 {
-    us as f64 / 1_000_000.0
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn a_cost_has_the_digits_that_a_reader_can_use() {
-        let cases = [
-            (0, "< 0.01 ms"),
-            (17, "0.02 ms"),
-            (50, "0.05 ms"),
-            (999, "1.0 ms"),
-            (2_149, "2.1 ms"),
-            (12_300, "12 ms"),
-            (999_499, "999 ms"),
-            (999_500, "1.00 s"),
-            (2_001_000, "2.00 s"),
-            (15_000_000, "15.0 s"),
-            (120_000_000, "120 s"),
-        ];
-        for (us, text) in cases {
-            assert_eq!(human(us), text, "{us}");
-        }
-    }
 
     #[test]
     fn a_document_gets_two_digits_and_nothing_below_a_millisecond() {
@@ -163,13 +114,6 @@ mod tests {
         ];
         for (us, text) in cases {
             assert_eq!(coarse(us), text, "{us}");
-        }
-    }
-
-    #[test]
-    fn a_declared_duration_is_not_rounded() {
-        for (us, text) in [(50, "0.05 ms"), (250_000, "250 ms"), (1_500_000, "1.5 s"), (10_000_000, "10 s")] {
-            assert_eq!(exact(us), text);
         }
     }
 

@@ -10,9 +10,11 @@ mod model;
 pub mod output;
 #[cfg(test)]
 mod sample;
-mod snippet;
 pub mod terminal;
-mod text;
+mod uses;
 
 pub use assemble::{RunInfo, assemble};
-pub use model::{CellReport, REPORT_VERSION, ReplyCount, Report, RequestCell, RequestRow, Row, Service};
+pub use model::{
+    CellReport, Loss, REPORT_VERSION, Repeats, ReplayReport, ReplyCount, Report, RequestCell, RequestRow,
+    Row, SceneReport, Service, UseCell, UseReport,
+};

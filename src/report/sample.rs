@@ -53,19 +53,13 @@ fn place(word: &str, occurrence: usize) -> Place {
 
 /// Probes that all came to the same reply after the same time.
 fn probes(state: State, cost_us: u64, reply: &Reply, n: usize) -> Vec<Probe> {
-    let attempt = Attempt {
-        command: "SET".to_owned(),
-        number: 1,
-        sent_us: 0,
-        ended_us: cost_us,
-        reply: reply.clone(),
-        port: Some(40_000),
-    };
+    let attempt = Attempt::new("SET".to_owned(), 1, 0, cost_us, reply.clone(), Some(40_000));
     let probe = |at| Probe {
         id: format!("run-{state}-{at}"),
         sent_us: 0,
         ended_us: cost_us,
         reply: reply.clone(),
+        own_key: true,
         attempts: vec![attempt.clone()],
     };
     (0..n).map(probe).collect()
@@ -88,6 +82,7 @@ pub(super) fn cell(state: State, declared: OutagePolicy, cost_us: u64) -> CellRe
         worst_case_us: Some(2_000_000),
         budget_us: None,
         jitter_us: 300,
+        recovery: None,
         proof: Proof::Held("the witness saw no command run".to_owned()),
         verdict: Verdict::Conforms,
         findings: Vec::new(),
@@ -104,7 +99,7 @@ pub(super) fn row(use_name: &str, kind: &str, operation: &str, declared: OutageP
         kind: kind.to_owned(),
         operation: operation.to_owned(),
         backend: Backend::Redis,
-        declared,
+        declared: Some(declared),
         meaning: meaning.to_owned(),
         code: Some("DatasetLockService".to_owned()),
         known_from: KnownFrom::Code,
@@ -191,8 +186,9 @@ pub(super) fn report() -> Report {
         ..read.cells[1].clone()
     };
     let write = row("project-cache", "cache", "write", Fallback, "another source answers");
-    let mut take = row("api-rate-limit", "rate_limit", "take", FailOpen, "allowed");
-    take.backend = Backend::InMemory;
+    let meaning = "goes on working; each instance counts for itself";
+    let mut take = row("api-rate-limit", "rate_limit", "take", FailOpen, meaning);
+    (take.backend, take.declared) = (Backend::InMemory, None);
     take.cells.clear();
 
     let accepted = Finding {
@@ -249,6 +245,9 @@ pub(super) fn report() -> Report {
             file: FILE.to_owned(),
             persistence: Persistence::Aof,
             rows: vec![check, revoke, acquire, release, read, write, take],
+            uses: Vec::new(),
+            scenes: Vec::new(),
+            replays: Vec::new(),
             requests,
             findings,
         }],

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::actor::{Cast, Outcome};
 use super::collect::Collected;
 use super::jitter::Jitter;
-use super::{Run, RunError, prepare};
+use super::server::Hand;
+use super::{Run, RunError, correctness, healthy, prepare};
 use crate::clients::ProbeClient;
 use crate::observe::{Cell, Chain};
 use crate::plan::{Batch, Target};
@@ -17,14 +18,15 @@ use crate::redis::states;
 pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) -> Result<(), RunError> {
     let mut server = run.workshop.start(batch.persistence).await?;
     let addr = server.addr();
-    let casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job)).collect();
-    prepare::keys(addr, &casts).await?;
+    let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
+    let mut hand = Hand::on(addr).await?;
+    prepare::keys(&mut hand, &casts).await?;
     let holding = states::enter(batch.state, &mut server, Duration::ZERO).await?;
     let mut cells = Vec::new();
     let mut chains = Vec::new();
     let mut clients: Vec<ProbeClient> = Vec::new();
     let mut settings: Vec<Arc<Client>> = Vec::new();
-    for (job, cast) in batch.jobs.iter().zip(&casts) {
+    for (job, cast) in batch.jobs.iter().zip(&casts).filter(|(_, cast)| cast.scenes.is_empty()) {
         // One at a time: the same clients serve one probe after the other, and the next operation where it wants the
         // same settings.
         let needed = cast.parts.first().map_or(0, super::actor::Part::clients);
@@ -40,24 +42,33 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
         let mut runs = Vec::new();
         for part in &cast.parts {
             match part.play(&mut clients, run.plan.give_up).await {
-                Some(Outcome::Cell(_, probe)) => probes.push(probe),
-                Some(Outcome::Chain(_, probe)) => runs.push(probe),
-                None => {}
+                Some(Outcome::Cell(probe)) => probes.push(probe),
+                Some(Outcome::Chain(run)) => runs.push(run),
+                Some(Outcome::Caller(_)) | None => {}
             }
         }
         let jitter_us = jitter.worst_us();
         match job.what {
             Target::Cell(key) => cells.push((key, probes, jitter_us)),
             Target::Chain(key) => chains.push((key, runs, jitter_us)),
+            Target::Scene(_) => {}
         }
     }
-    let proof = holding.leave(&mut server).await.proof;
+    for staged in casts.iter_mut().flat_map(|cast| &mut cast.scenes) {
+        collected.add_scene(healthy::scene(run, &mut hand, staged).await?);
+        let (file, use_index) = (staged.key.file, staged.key.use_index);
+        collected.add_replays(correctness::replay(run, &mut hand, file, use_index).await?);
+    }
+    let left = holding.leave(&mut server).await;
+    left.barrier?;
+    let proof = left.proof;
     for (key, probes, jitter_us) in cells {
-        collected.add_cell(Cell { key, probes, proof: proof.clone(), jitter_us });
+        collected.add_cell(Cell { key, probes, proof: proof.clone(), jitter_us, recovery: None });
     }
     for (key, probes, jitter_us) in chains {
         collected.add_chain(Chain { key, probes, proof: proof.clone(), jitter_us });
     }
+    collected.note_left_behind(hand.clean(&run.name).await?);
     server.shutdown().await;
     Ok(())
 }

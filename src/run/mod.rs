@@ -1,12 +1,18 @@
 //! Carries a plan out: the healthy control first and alone, then every server in trouble side by side.
 
 mod actor;
+mod aftermath;
 mod chain;
 mod collect;
 mod control;
+mod correctness;
+mod healthy;
 mod jitter;
 mod outage;
 mod prepare;
+mod recovery;
+mod scene;
+mod server;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,6 +58,14 @@ pub enum RunError {
         what: &'static str,
         /// What the client saw.
         reply: Reply,
+    },
+    /// A server took no monitor connection.
+    #[error("{addr}: the monitor connection was not accepted: {error}")]
+    Monitor {
+        /// The server.
+        addr: std::net::SocketAddr,
+        /// Why.
+        error: std::io::Error,
     },
     /// A task of the audit's own panicked.
     #[error("the audit itself failed: {0}; please report this")]
@@ -123,8 +137,8 @@ impl Run {
                 let wanted = batch.connections.min(this.plan.connections);
                 let permits = u32::try_from(wanted).unwrap_or(u32::MAX);
                 // The semaphore is never closed.
-                let _room = room.acquire_many(permits).await;
-                outage::run(&this, batch, &collected).await
+                let room = room.acquire_many_owned(permits).await.ok();
+                outage::run(&this, batch, room, &collected).await
             });
         }
         while let Some(ended) = batches.join_next().await {

@@ -1,18 +1,25 @@
-//! One server in trouble: everything is prepared while it is healthy, then all probes begin at once.
+//! One server in trouble: everything is prepared while it is healthy, then all probes begin at once. Once it answers
+//! again: what ran, what is left, who recovers, and what of ours has to go.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
-use super::actor::{Cast, Outcome};
+use super::actor::{Cast, Outcome, Part};
+use super::aftermath::{Aftermath, Witnessed};
 use super::collect::Collected;
 use super::jitter::Jitter;
-use super::{Event, Run, RunError, prepare};
-use crate::observe::{Cell, CellKey, Chain, ChainKey, ChainProbe, Probe};
+use super::server::Hand;
+use super::{Event, Run, RunError, prepare, scene};
+use crate::clients::ProbeClient;
+use crate::kinds::Phase;
+use crate::observe::{Executed, Ledger};
 use crate::plan::Batch;
-use crate::redis::states;
+use crate::redis::{Monitor, states};
 
 /// What a state is allowed beyond the longest call that arithmetic allows, for a machine that is slow to run the
 /// probes. The state ends as soon as its last probe has, so this costs nothing.
@@ -23,71 +30,138 @@ const MARGIN: Duration = Duration::from_secs(5);
 const AT_ONCE: usize = 32;
 
 /// Runs one server in one state.
-pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) -> Result<(), RunError> {
+///
+/// `room` is what the batch may open of connections. All but those that show the way back are closed once the server
+/// answers again, and their room is given to the next batch.
+pub(super) async fn run(
+    run: &Arc<Run>,
+    batch: &Batch,
+    mut room: Option<OwnedSemaphorePermit>,
+    collected: &Collected,
+) -> Result<(), RunError> {
     // The semaphore is never closed.
     let preparing = run.preparing.acquire().await;
     let mut server = run.workshop.start(batch.persistence).await?;
     let addr = server.addr();
-    let casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job)).collect();
-    prepare::keys(addr, &casts).await?;
+    let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
+    let mut hand = Hand::on(addr).await?;
+    prepare::keys(&mut hand, &casts).await?;
+    drop(hand);
+    let give_up = run.plan.give_up;
+    let mut ledger = Ledger::new(true);
+    casts.iter().flat_map(|cast| &cast.before).for_each(|step| ledger.prepared_step(step));
+
     let wanted = casts.iter().flat_map(|cast| cast.clients.iter().cloned()).collect();
     let mut clients = prepare::clients(run, addr, wanted).await?.into_iter();
-
-    let mut ready = Vec::new();
-    for part in casts.into_iter().flat_map(|cast| cast.parts) {
-        let own: Vec<_> = clients.by_ref().take(part.clients()).collect();
-        ready.push((part, own));
+    let mut own = prepare::clients(run, addr, vec![(scene::patient(), run.probe_id())]).await?;
+    for staged in casts.iter_mut().flat_map(|cast| &mut cast.scenes) {
+        if let Some(client) = own.first_mut() {
+            staged
+                .play(Phase::Before, client, give_up)
+                .await
+                .iter()
+                .for_each(|step| ledger.prepared_step(step));
+        }
     }
+    drop(own);
+    let mut ready = Vec::new();
+    for (job, cast) in casts.iter_mut().enumerate() {
+        for part in cast.parts.drain(..) {
+            let own: Vec<ProbeClient> = clients.by_ref().take(part.clients()).collect();
+            ready.push((job, part, own));
+        }
+    }
+    let mut monitor = Monitor::open(addr).await.map_err(|error| RunError::Monitor { addr, error })?;
     drop(preparing);
+
     let holding = states::enter(batch.state, &mut server, batch.bound + MARGIN).await?;
     (run.events)(Event::StateBegins(batch.state));
     let jitter = Jitter::start();
+    let began = Instant::now();
     let mut playing = JoinSet::new();
-    let give_up = run.plan.give_up;
-    for (index, (part, mut own)) in ready.into_iter().enumerate() {
+    for (index, (job, part, mut own)) in ready.into_iter().enumerate() {
         if index % AT_ONCE == AT_ONCE - 1 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // The clients come back with the outcome: a connection that closed now would take back what was to run late.
         playing.spawn(async move {
             let outcome = part.play(&mut own, give_up).await;
-            own.iter_mut().for_each(crate::clients::ProbeClient::rest);
-            (outcome, own)
+            Acted { job, index, part, outcome, clients: own }
         });
     }
-    let mut held = Vec::new();
-    let mut seen = Seen::default();
-    while let Some(ended) = playing.join_next().await {
-        let (outcome, own) = ended.map_err(|error| RunError::Internal(error.to_string()))?;
-        held.push(own);
-        seen.add(outcome);
-    }
-    let jitter_us = jitter.worst_us();
-    let left = holding.leave(&mut server).await;
+    let mut acted = Vec::new();
+    let (left, jitter_us) = match batch.ends {
+        Some(ends) => {
+            tokio::time::sleep_until(began + ends).await;
+            let left = holding.leave(&mut server).await;
+            join(&mut playing, &mut acted, batch).await?;
+            (left, jitter.worst_us())
+        }
+        None => {
+            join(&mut playing, &mut acted, batch).await?;
+            let jitter_us = jitter.worst_us();
+            (holding.leave(&mut server).await, jitter_us)
+        }
+    };
+    left.barrier?;
     (run.events)(Event::StateEnded(batch.state));
-    drop(held);
-    for (key, probes) in seen.cells {
-        collected.add_cell(Cell { key, probes, proof: left.proof.clone(), jitter_us });
+
+    // A stopped server ran nothing of what was sent to it, and its monitor ended with it.
+    let _ = monitor.ping(Duration::from_secs(10)).await;
+    for line in monitor.since(0) {
+        if let Some(port) = line.port() {
+            ledger.enter(&Executed { port, words: line.words() });
+        }
     }
-    for (key, probes) in seen.chains {
-        collected.add_chain(Chain { key, probes, proof: left.proof.clone(), jitter_us });
+    drop(monitor);
+    // On one connection calls are settled in the order in which they were made, and an operation's own probes come
+    // before the scenarios' for its way back.
+    acted.sort_by_key(|acted| acted.index);
+    let kept = close_all_but_the_first(&mut acted, batch);
+    if let Some(room) = &mut room {
+        let spare = room.num_permits().saturating_sub(kept);
+        drop(room.split(spare));
     }
+    let witnessed = Witnessed { proof: left.proof, jitter_us, ledger, holding: batch.ends.is_none() };
+    Aftermath { run, batch, casts, acted, witnessed }.settle(&server, collected).await?;
     server.shutdown().await;
     Ok(())
 }
 
-#[derive(Default)]
-struct Seen {
-    cells: BTreeMap<CellKey, Vec<Probe>>,
-    chains: BTreeMap<ChainKey, Vec<ChainProbe>>,
+/// A part that was played, with the clients that it holds until the end.
+pub(super) struct Acted {
+    pub(super) job: usize,
+    pub(super) index: usize,
+    pub(super) part: Part,
+    pub(super) outcome: Option<Outcome>,
+    pub(super) clients: Vec<ProbeClient>,
 }
 
-impl Seen {
-    fn add(&mut self, outcome: Option<Outcome>) {
-        match outcome {
-            Some(Outcome::Cell(key, probe)) => self.cells.entry(key).or_default().push(probe),
-            Some(Outcome::Chain(key, probe)) => self.chains.entry(key).or_default().push(probe),
-            None => {}
+/// Waits for all parts. One client of each operation goes on as its settings say, so that its way back can be seen; the
+/// others rest.
+async fn join(playing: &mut JoinSet<Acted>, acted: &mut Vec<Acted>, batch: &Batch) -> Result<(), RunError> {
+    let mut awake = BTreeSet::new();
+    while let Some(ended) = playing.join_next().await {
+        let mut one = ended.map_err(|error| RunError::Internal(error.to_string()))?;
+        let first = one.part.first_call(batch.state).is_some_and(|(key, ..)| awake.insert(key));
+        if !first {
+            one.clients.iter_mut().for_each(ProbeClient::rest);
+        }
+        acted.push(one);
+    }
+    Ok(())
+}
+
+/// Closes every connection but those of the first probe of each operation, and says how many are left.
+fn close_all_but_the_first(acted: &mut [Acted], batch: &Batch) -> usize {
+    let mut seen = BTreeSet::new();
+    let mut kept = 0;
+    for one in acted {
+        let first = one.part.first_call(batch.state).is_some_and(|(key, ..)| seen.insert(key));
+        if first && batch.ends.is_none() {
+            kept += one.clients.len();
+        } else {
+            one.clients.clear();
         }
     }
+    kept
 }

@@ -7,62 +7,29 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::actor::Cast;
+use super::server::Hand;
 use super::{Run, RunError};
 use crate::clients::{ProbeClient, Target};
-use crate::kinds::{Command, ProbeId, Step};
+use crate::kinds::{Command, ProbeId};
 use crate::policy::Client;
 
 /// How many connections are opened at once: more only wait in the server's accept queue.
 const OPENING_AT_ONCE: usize = 128;
 
-/// How many commands go to the server in one pipeline.
-const PIPELINE: usize = 500;
-
 /// Puts the keys there that the probes need, and loads the scripts that they will send.
-pub(super) async fn keys(addr: SocketAddr, casts: &[Cast]) -> Result<(), RunError> {
-    let before: Vec<&Step> = casts.iter().flat_map(|cast| &cast.before).collect();
-    let failed = |what, error: &redis::RedisError| RunError::Prepare {
-        addr,
-        what,
-        reply: crate::clients::reply_of(error),
-    };
-    let client =
-        redis::Client::open(format!("redis://{addr}")).map_err(|error| failed("a client", &error))?;
-    let config = redis::AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(std::time::Duration::from_secs(10)))
-        .set_response_timeout(Some(std::time::Duration::from_secs(10)));
-    let mut connection = client
-        .get_multiplexed_async_connection_with_config(&config)
-        .await
-        .map_err(|error| failed("a connection", &error))?;
-    for chunk in before.chunks(PIPELINE) {
-        let mut pipeline = redis::pipe();
-        for step in chunk {
-            if let Command::Plain(words) = &step.command {
-                let mut command = redis::Cmd::new();
-                for word in words {
-                    command.arg(word);
-                }
-                pipeline.add_command(command).ignore();
-            }
+pub(super) async fn keys(hand: &mut Hand, casts: &[Cast]) -> Result<(), RunError> {
+    hand.prepare(casts.iter().flat_map(|cast| &cast.before)).await?;
+    let canaries = casts.iter().flat_map(|cast| &cast.scenes).map(|scene| scene.canary.as_str());
+    hand.send("keys", canaries.map(|canary| vec!["SET", canary, "1"])).await?;
+    let mut sources: Vec<&str> = Vec::new();
+    for step in casts.iter().flat_map(Cast::steps) {
+        if let Command::Script { source, .. } = &step.command
+            && !sources.contains(source)
+        {
+            sources.push(source);
         }
-        pipeline.query_async::<()>(&mut connection).await.map_err(|error| failed("keys", &error))?;
     }
-    let mut loaded: Vec<&str> = Vec::new();
-    for step in casts.iter().flat_map(Cast::scripts) {
-        let Command::Script { source, .. } = &step.command else { continue };
-        if loaded.contains(source) {
-            continue;
-        }
-        loaded.push(source);
-        redis::cmd("SCRIPT")
-            .arg("LOAD")
-            .arg(*source)
-            .query_async::<()>(&mut connection)
-            .await
-            .map_err(|error| failed("a script", &error))?;
-    }
-    Ok(())
+    hand.send("a script", sources.into_iter().map(|source| vec!["SCRIPT", "LOAD", source])).await
 }
 
 /// Connected clients, one for each entry, in order.

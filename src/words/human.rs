@@ -1,31 +1,47 @@
 //! Durations as people read them.
 
-/// A duration in microseconds with three significant digits: `0.04 ms`, `12.3 ms`, `2.00 s`, `1 min 40 s`.
+use std::time::Duration;
+
+/// A cost in microseconds for a reader: `0.05 ms`, `12 ms`, `2.00 s`.
 pub fn human_us(us: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-    let ms = us as f64 / 1_000.0;
-    match ms {
-        ms if ms < 1.0 => format!("{ms:.2} ms"),
-        ms if ms < 9.995 => format!("{ms:.2} ms"),
-        ms if ms < 99.95 => format!("{ms:.1} ms"),
-        ms if ms < 999.5 => format!("{ms:.0} ms"),
-        ms if ms < 9_995.0 => format!("{:.2} s", ms / 1_000.0),
-        ms if ms < 99_950.0 => format!("{:.1} s", ms / 1_000.0),
-        ms => {
-            let seconds = (ms / 1_000.0).round();
-            format!("{} min {} s", (seconds / 60.0).floor(), seconds % 60.0)
-        }
+    match us {
+        0..10 => "< 0.01 ms".to_owned(),
+        10..995 => format!("{:.2} ms", millis(us)),
+        995..9_950 => format!("{:.1} ms", millis(us)),
+        9_950..999_500 => format!("{:.0} ms", millis(us)),
+        999_500..9_995_000 => format!("{:.2} s", seconds(us)),
+        9_995_000..99_950_000 => format!("{:.1} s", seconds(us)),
+        _ => format!("{:.0} s", seconds(us)),
     }
 }
 
-/// [`human_us`] of a duration.
-pub fn human(duration: std::time::Duration) -> String {
-    human_us(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX))
+/// A declared duration in microseconds, exactly: `250 ms`, `1.5 s`.
+pub fn exact_us(us: u64) -> String {
+    let (number, unit) = if us < 1_000_000 { (millis(us), "ms") } else { (seconds(us), "s") };
+    let digits = format!("{number:.6}");
+    format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A duration as a policy file declares it: exact, and without more digits than it has.
-pub fn declared(duration: std::time::Duration) -> String {
-    humantime::format_duration(duration).to_string()
+/// [`exact_us`] of a duration.
+pub fn declared(duration: Duration) -> String {
+    exact_us(micros(duration))
+}
+
+/// A duration in whole microseconds.
+pub fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Microseconds in milliseconds.
+#[expect(clippy::cast_precision_loss, reason = "a cost is shown in at most six digits")]
+pub(crate) fn millis(us: u64) -> f64 {
+    us as f64 / 1_000.0
+}
+
+/// Microseconds in seconds.
+#[expect(clippy::cast_precision_loss, reason = "a cost is shown in at most six digits")]
+pub(crate) fn seconds(us: u64) -> f64 {
+    us as f64 / 1_000_000.0
 }
 
 #[cfg(test)]
@@ -33,23 +49,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cost_has_three_digits_and_the_unit_that_suits_it() {
-        let shown =
-            [0, 42, 999, 1_500, 12_345, 123_456, 999_600, 2_001_600, 12_345_678, 100_000_000].map(human_us);
-        assert_eq!(
-            shown,
-            [
-                "0.00 ms",
-                "0.04 ms",
-                "1.00 ms",
-                "1.50 ms",
-                "12.3 ms",
-                "123 ms",
-                "1.00 s",
-                "2.00 s",
-                "12.3 s",
-                "1 min 40 s"
-            ]
-        );
+    fn a_cost_has_the_digits_that_a_reader_can_use() {
+        let cases = [
+            (0, "< 0.01 ms"),
+            (17, "0.02 ms"),
+            (50, "0.05 ms"),
+            (999, "1.0 ms"),
+            (2_149, "2.1 ms"),
+            (12_300, "12 ms"),
+            (999_499, "999 ms"),
+            (999_500, "1.00 s"),
+            (2_001_000, "2.00 s"),
+            (15_000_000, "15.0 s"),
+            (120_000_000, "120 s"),
+        ];
+        for (us, text) in cases {
+            assert_eq!(human_us(us), text, "{us}");
+        }
+    }
+
+    #[test]
+    fn a_declared_duration_is_not_rounded() {
+        for (us, text) in [(50, "0.05 ms"), (250_000, "250 ms"), (1_500_000, "1.5 s"), (10_000_000, "10 s")] {
+            assert_eq!(exact_us(us), text);
+        }
     }
 }

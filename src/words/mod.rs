@@ -7,10 +7,13 @@ mod human;
 mod place;
 mod reply;
 mod state;
+mod tri;
 
 pub use closest::{closest, closest_word};
-pub use finding::{Basis, Code, Finding, Severity, Verdict};
-pub use human::{declared, human, human_us};
+pub use finding::{Basis, Code, Finding, Harm, Severity, Verdict};
+pub use human::{declared, exact_us, human_us, micros};
+pub(crate) use human::{millis, seconds};
 pub use place::{Place, Span};
 pub use reply::{Answer, Decision, Evidence, KnownFrom, OutagePolicy, Phase, Reply};
 pub use state::State;
+pub use tri::Tri;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::command::{Ended, Folder};
+use crate::processes::until;
 
 const USE: &str =
     "uses:\n  - {name: cart-lock, kind: lock, key: 'cart:${id}', ttl: 30s, on_outage: fail_open}\n";
@@ -41,6 +42,45 @@ fn ctrl_c_and_sigterm_in_the_middle_of_a_pause_leave_nothing_running() {
         ended.fails_with(code, &["interrupted"]);
         assert!(folder.is_clean_within(Duration::from_secs(2)), "{:?}", folder.processes());
     }
+}
+
+#[test]
+fn ctrl_c_while_the_healthy_control_runs_leaves_nothing_running() {
+    let uses: String =
+        (0..400).map(|n| USE["uses:\n".len()..].replace("cart-lock", &format!("lock-{n}"))).collect();
+    let folder =
+        Folder::with(&format!("version: 1\nservice: shop\nclient: {{command_timeout: 1s}}\nuses:\n{uses}"));
+    let child = folder.start(&["--samples", "50"]);
+    folder.wait_for_servers(1);
+    signal(&child, Signal::INT);
+    Ended::of(child.wait_with_output().unwrap()).fails_with(130, &["interrupted"]);
+    assert!(folder.is_clean_within(Duration::from_secs(2)), "{:?}", folder.processes());
+}
+
+#[test]
+fn a_server_that_ends_in_the_middle_of_a_pause_is_exit_4() {
+    let folder = slow();
+    let child = folder.start(&["--samples", "5", "--states", "paused", "--give-up", "3s"]);
+    // The control's server is the first, and the one that is paused the second.
+    folder.wait_for_servers(1);
+    let first = folder.servers();
+    assert!(until(Duration::from_secs(20), || folder.servers().iter().any(|pid| !first.contains(pid))));
+    std::thread::sleep(Duration::from_millis(500));
+    for pid in folder.servers() {
+        kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    }
+    Ended::of(child.wait_with_output().unwrap()).fails_with(4, &["did not answer a fresh connection"]);
+    assert!(folder.is_clean_within(Duration::from_secs(2)), "{:?}", folder.processes());
+}
+
+#[test]
+fn a_deadline_in_the_control_leaves_every_cell_inconclusive_and_says_that_it_ran_out() {
+    let folder = quick();
+    let ended = folder.audit(&["--deadline", "1ms", "--json", "report.json"]);
+    assert_eq!(ended.code, 3, "{}\n{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("the deadline of 1 ms ran out"), "{}", ended.stdout);
+    assert!(!ended.stdout.contains("control-failed"), "{}", ended.stdout);
+    assert_eq!(folder.audit(&["--deadline", "1ms", "--inconclusive", "ok"]).code, 0);
 }
 
 #[test]
@@ -98,6 +138,24 @@ fn a_wrong_policy_file_is_exit_2_with_the_place_and_the_mend() {
 }
 
 #[test]
+fn a_policy_file_may_come_on_standard_input_and_a_pipe_that_nobody_writes_to_is_refused() {
+    let folder = quick();
+    let pipe = folder.path().join("pipe.yaml");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    folder
+        .audit(&["check", "--policies", "pipe.yaml"])
+        .fails_with(2, &["pipe.yaml", "neither a file nor a folder", "--policies -"]);
+    folder.audit(&["check", "--policies", "/dev/zero"]).fails_with(2, &["/dev/zero"]);
+    for name in ["-", "/dev/stdin"] {
+        let mut command = folder.command(&["check", "--policies", name]);
+        command.stdin(std::fs::File::open(folder.path().join("policies.yaml")).unwrap());
+        let ended = Ended::of(command.output().unwrap());
+        assert_eq!(ended.code, 0, "{name}: {}", ended.stderr);
+        assert!(ended.stdout.starts_with("shop"), "{}", ended.stdout);
+    }
+}
+
+#[test]
 fn several_problems_are_all_told_at_once() {
     let folder = Folder::with(
         "version: 1\nservice: shop\nclient: {command_timeout: 5}\nuses:\n  - {name: a, kind: lok, key: k}\n  - {name: a, kind: lock, key: k, ttl: 1s, on_outage: fail_opn}\n",
@@ -114,6 +172,8 @@ fn a_wrong_command_line_is_exit_2() {
     folder.audit(&["--only", "cart-lok"]).fails_with(2, &["did you mean `cart-lock`"]);
     folder.audit(&["--samples", "0"]).fails_with(2, &["--samples"]);
     folder.audit(&["--give-up", "3"]).fails_with(2, &["--give-up"]);
+    let both = ["--markdown", "-", "--json", "-"];
+    folder.audit(&both).fails_with(2, &["--markdown and --json both name -"]);
     folder.audit(&["explain", "budget-exeeded"]).fails_with(2, &["did you mean `budget-exceeded`"]);
 }
 
@@ -154,4 +214,27 @@ impl Folder {
         command.args(["--redis-server", server]).current_dir(self.path()).env("TMPDIR", self.path());
         Ended::of(command.output().unwrap())
     }
+}
+
+#[test]
+fn standard_output_that_cannot_be_written_is_exit_4_and_a_reader_that_went_away_is_none() {
+    let folder = quick();
+    for args in [vec!["kinds"], vec!["check"], vec!["--samples", "5", "--json", "-"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let Ok(full) = full else { return };
+        let output = folder.command(&args).stdout(full).output().unwrap();
+        Ended::of(output).fails_with(4, &["standard output cannot be written"]);
+    }
+    let mut child = folder.start(&["--samples", "5"]);
+    drop(child.stdout.take());
+    let ended = Ended::of(child.wait_with_output().unwrap());
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "the audit is judged all the same");
+}
+
+#[test]
+fn a_file_to_check_that_is_not_there_is_named_once() {
+    let folder = quick();
+    let ended = folder.audit(&["--check", "missing.md"]);
+    ended.fails_with(4, &["missing.md: cannot be read", "--markdown FILE"]);
+    assert_eq!(ended.stderr.matches("missing.md").count(), 1, "{}", ended.stderr);
 }

@@ -93,7 +93,7 @@ fn the_starter_file_is_a_policy_file_and_is_never_written_over_another() {
     let folder = Folder::new();
     assert_eq!(folder.audit(&["init", "policies.yaml"]).code, 0);
     assert!(folder.audit(&["check"]).code <= 1);
-    folder.audit(&["init", "policies.yaml"]).fails_with(4, &["policies.yaml"]);
+    folder.audit(&["init", "policies.yaml"]).fails_with(4, &["policies.yaml", "give another name"]);
     assert!(folder.audit(&["init"]).stdout.contains("version: 1"));
 }
 

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use redis_outage_audit::report::json::from_json;
 use redis_outage_audit::report::{CellReport, Report, RequestCell, Row};
 use redis_outage_audit::words::{Code, Finding, State};
+
+use crate::processes::{Process, processes_of, until};
 
 /// A folder of its own, gone with the test, in which the audit runs.
 pub struct Folder(tempfile::TempDir);
@@ -66,18 +68,14 @@ impl Folder {
         (ended, report)
     }
 
-    /// The processes whose command line or working directory lies in this folder.
-    pub fn processes(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let Ok(folder) = std::fs::read_link(entry.path().join("cwd")) else { continue };
-            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            if folder.starts_with(self.path()) || line.contains(&*self.path().to_string_lossy()) {
-                found.push(format!("{} {line}", entry.file_name().to_string_lossy()));
-            }
-        }
-        found
+    /// The processes of audits in this folder.
+    pub fn processes(&self) -> Vec<Process> {
+        processes_of(self.path())
+    }
+
+    /// The servers among them.
+    pub fn servers(&self) -> Vec<u32> {
+        self.processes().into_iter().filter(Process::is_server).map(|process| process.pid).collect()
     }
 
     /// What is left of the audit's temporary directories.
@@ -88,27 +86,13 @@ impl Folder {
 
     /// Waits for this long at most until nothing of the audit runs or lies about.
     pub fn is_clean_within(&self, limit: Duration) -> bool {
-        let began = Instant::now();
-        while began.elapsed() < limit {
-            if self.processes().is_empty() && self.left_behind().is_empty() {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        false
+        until(limit, || self.processes().is_empty() && self.left_behind().is_empty())
     }
 
-    /// Waits until a server of this audit's holds a pause or has been stopped, by what the audit's processes are.
+    /// Waits until so many of the audit's servers are up.
     pub fn wait_for_servers(&self, count: usize) {
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(20) {
-            let servers = self.processes();
-            if servers.iter().filter(|line| line.contains("-server ")).count() >= count {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("no {count} servers within 20 s: {:?}", self.processes());
+        let up = until(Duration::from_secs(20), || self.servers().len() >= count);
+        assert!(up, "no {count} servers within 20 s: {:?}", self.processes());
     }
 }
 

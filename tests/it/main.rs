@@ -2,12 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod aftermath;
 mod cli_costs;
 mod cli_ends;
 mod cli_limits;
 mod cli_portfolio;
 mod cli_reports;
 mod command;
+mod correctness;
+mod docs;
+mod processes;
 mod redis_reaper;
 mod redis_servers;
 mod redis_states;

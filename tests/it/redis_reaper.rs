@@ -1,120 +1,97 @@
 //! Whatever becomes of the audit, its servers end and its directory goes.
 
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use redis_outage_audit::policy::Persistence;
-use redis_outage_audit::redis::{ROOT_PREFIX, Reaper, states};
-use redis_outage_audit::words::State;
+use redis_outage_audit::redis::{ROOT_PREFIX, Reaper};
 
-use crate::support::{audit, runs, until, workshop};
+use crate::command::Folder;
+use crate::processes::{guard_of, runs, until};
+use crate::support::{audit, workshop};
 
 /// How soon nothing may be left once the audit is gone.
 const GONE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Not a test by itself: the process that the tests below kill. It holds a pause and a stop.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "run by the other tests, in a process of its own"]
-async fn a_run_in_the_middle_of_its_states() {
-    let workshop = workshop().await;
-    let mut paused = workshop.start(Persistence::Aof).await.unwrap();
-    let mut stopped = workshop.start(Persistence::Aof).await.unwrap();
-    let idle = workshop.start(Persistence::Rdb).await.unwrap();
-    let bound = Duration::from_secs(60);
-    let _pause = states::enter(State::Paused, &mut paused, bound).await.unwrap();
-    let _stop = states::enter(State::Stopped, &mut stopped, bound).await.unwrap();
-    println!("\nholding {} {} {}", workshop.root().display(), paused.pid(), idle.pid());
-    tokio::time::sleep(bound).await;
+/// An audit whose calls wait in a pause on one server, and try again and again on another that is stopped.
+fn folder() -> Folder {
+    Folder::with(
+        "version: 1\nservice: shop\nclient: {command_timeout: 50s, attempts: 900, backoff: 100ms}\nuses:\n  - {name: cart-lock, kind: lock, key: 'cart:${id}', ttl: 30s, on_outage: fail_open}\n",
+    )
 }
 
-/// Starts it, and says its directory and its servers once it holds.
-fn run() -> (Child, PathBuf, Vec<u32>) {
-    run_by(Command::new(std::env::current_exe().unwrap()))
+/// What is given to that audit.
+const ARGS: [&str; 4] = ["--samples", "5", "--give-up", "50s"];
+
+/// Waits until both states hold: two servers were up, and one of them was killed.
+fn wait_for_both_states(folder: &Folder) {
+    folder.wait_for_servers(2);
+    assert!(until(Duration::from_secs(20), || folder.servers().len() == 1), "{:?}", folder.processes());
+    std::thread::sleep(Duration::from_millis(300));
 }
 
-fn run_by(mut command: Command) -> (Child, PathBuf, Vec<u32>) {
-    let mut child = command
-        .args(["--exact", "--ignored", "--nocapture", "redis_reaper::a_run_in_the_middle_of_its_states"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = lines.map_while(Result::ok).find(|line| line.starts_with("holding ")).unwrap();
-    let mut words = line.split(' ').skip(1);
-    let root = PathBuf::from(words.next().unwrap());
-    let pids: Vec<u32> = words.map(|pid| pid.parse().unwrap()).collect();
-    assert!(root.exists() && pids.len() == 2 && pids.iter().all(|&pid| runs(pid)));
-    (child, root, pids)
+fn kill(signal: &str, pid: u32) {
+    assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
 }
 
-/// The guard of a directory, by its command line.
-fn guard_of(root: &std::path::Path) -> Option<u32> {
-    let all = Command::new("ps").args(["-eo", "pid=,args="]).output().unwrap();
-    let all = String::from_utf8_lossy(&all.stdout).into_owned();
-    let end = format!(" reap {}", root.display());
-    all.lines().find(|line| line.trim_end().ends_with(&end))?.split_whitespace().next()?.parse().ok()
+#[track_caller]
+fn assert_nothing_is_left_of(folder: &Folder) {
+    let clean = folder.is_clean_within(GONE_WITHIN);
+    assert!(clean, "{:?} {:?}", folder.processes(), folder.left_behind());
 }
 
-async fn assert_nothing_is_left(root: &std::path::Path, pids: &[u32], since: Instant) {
+#[track_caller]
+fn assert_nothing_is_left(root: &Path, pids: &[u32]) {
     let gone = until(GONE_WITHIN, || {
         pids.iter().all(|&pid| !runs(pid)) && !root.exists() && guard_of(root).is_none()
-    })
-    .await;
+    });
     assert!(
-        gone.is_some() && since.elapsed() < GONE_WITHIN,
-        "after {:?}: directory {}, guard {:?}, servers {:?}",
-        since.elapsed(),
+        gone,
+        "directory {}, guard {:?}, servers {:?}",
         root.exists(),
         guard_of(root),
         pids.iter().filter(|&&pid| runs(pid)).collect::<Vec<_>>()
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_left_two_seconds_after_kill_9_in_the_middle_of_a_pause() {
-    let (mut child, root, pids) = run();
-    let killed = Instant::now();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert_nothing_is_left(&root, &pids, killed).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_guard_outlives_the_signals_that_end_the_audit() {
-    let (mut child, root, pids) = run();
-    let guard = guard_of(&root).expect("the guard runs");
+#[test]
+fn the_guard_outlives_the_signals_that_end_the_audit() {
+    let folder = folder();
+    let mut child = folder.start(&ARGS);
+    wait_for_both_states(&folder);
+    let guard = guard_of(folder.path()).expect("the guard runs");
     if cfg!(target_os = "linux") {
         let name = std::fs::read_to_string(format!("/proc/{guard}/comm")).unwrap();
         assert_eq!(name.trim(), "outage-reaper", "ending every `audit` by name must leave the guard");
     }
     for signal in ["-HUP", "-INT", "-TERM", "-QUIT"] {
-        assert!(Command::new("kill").args([signal, &guard.to_string()]).status().unwrap().success());
+        kill(signal, guard);
     }
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert!(runs(guard) && pids.iter().all(|&pid| runs(pid)), "a signal ended the guard or its servers");
-    let killed = Instant::now();
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(runs(guard) && folder.servers().len() == 1, "a signal ended the guard or its server");
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_nothing_is_left(&root, &pids, killed).await;
+    assert_nothing_is_left_of(&folder);
 }
 
 #[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_left_after_kill_9_while_a_server_is_frozen() {
+#[test]
+fn nothing_is_left_after_kill_9_while_a_server_is_frozen() {
     // In a session of its own, as under a terminal that closes, the kernel sends SIGHUP and then SIGCONT to a group
     // that lost its parent while a member is stopped: it would end the guard and wake the server.
     for _ in 0..3 {
+        let folder = folder();
+        let command = folder.command(&ARGS);
         let mut own_session = Command::new("setsid");
-        own_session.arg(std::env::current_exe().unwrap());
-        let (mut child, root, pids) = run_by(own_session);
-        assert!(Command::new("kill").args(["-STOP", &pids[1].to_string()]).status().unwrap().success());
-        let killed = Instant::now();
+        own_session.arg(command.get_program()).args(command.get_args()).current_dir(folder.path());
+        own_session.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let mut child = own_session.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for_both_states(&folder);
+        kill("-STOP", folder.servers()[0]);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_nothing_is_left(&root, &pids, killed).await;
+        assert_nothing_is_left_of(&folder);
     }
 }
 
@@ -142,17 +119,16 @@ async fn nothing_is_left_after_an_ordinary_end_or_a_server_that_was_only_dropped
     let pids = [ended.pid(), dropped.pid()];
     ended.shutdown().await;
     drop(dropped);
-    let since = Instant::now();
     drop(workshop);
-    assert_nothing_is_left(&root, &pids, since).await;
+    assert_nothing_is_left(&root, &pids);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guard_that_was_killed_is_an_error_at_the_next_start() {
     let workshop = workshop().await;
     let guard = guard_of(workshop.root()).expect("the guard runs");
-    assert!(Command::new("kill").args(["-KILL", &guard.to_string()]).status().unwrap().success());
-    assert!(until(GONE_WITHIN, || !runs(guard)).await.is_some());
+    kill("-KILL", guard);
+    assert!(until(GONE_WITHIN, || !runs(guard)));
     let error = workshop.start(Persistence::None).await.unwrap_err();
     assert!(error.to_string().contains("the guard process that ends the servers is gone"), "{error}");
 }

@@ -7,7 +7,8 @@ use redis_outage_audit::policy::Persistence;
 use redis_outage_audit::redis::{ServerBinary, ServerError, Workshop, open_file_limit};
 use tokio::net::TcpSocket;
 
-use crate::support::{Client, ask, audit, binary, runs, script, server, until, workshop};
+use crate::processes::{runs, until};
+use crate::support::{Client, ask, audit, binary, script, server, workshop};
 
 /// A stand-in for a server program: says a version, then runs this.
 async fn stand_in(dir: &Path, text: &str) -> std::sync::Arc<Workshop> {
@@ -84,10 +85,7 @@ async fn a_killed_server_with_snapshots_keeps_what_the_last_one_holds() {
     let mut server = server(Persistence::Rdb).await;
     assert_eq!(ask(server.addr(), "SET a 1").await, "+OK\r\n");
     let snapshot = server.dir().join("dump.rdb");
-    assert!(
-        until(Duration::from_secs(10), || snapshot.exists()).await.is_some(),
-        "no snapshot came by itself"
-    );
+    assert!(until(Duration::from_secs(10), || snapshot.exists()), "no snapshot came by itself");
     assert_eq!(ask(server.addr(), "SET b 1").await, "+OK\r\n");
     server.kill().await.unwrap();
     server.start_again().await.unwrap();
@@ -155,7 +153,7 @@ async fn a_server_is_noticed_when_it_ends_behind_our_back() {
     let mut server = server(Persistence::None).await;
     assert!(server.exited().is_none());
     let _ = tokio::time::timeout(Duration::from_secs(5), ask_quietly(server.addr(), "SHUTDOWN NOSAVE")).await;
-    assert!(until(Duration::from_secs(5), || server.exited().is_some()).await.is_some());
+    assert!(until(Duration::from_secs(5), || server.exited().is_some()));
 }
 
 async fn ask_quietly(addr: std::net::SocketAddr, command: &str) {

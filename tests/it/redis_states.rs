@@ -8,7 +8,8 @@ use redis_outage_audit::redis::states::{self, Left};
 use redis_outage_audit::redis::{Monitor, Server};
 use redis_outage_audit::words::State;
 
-use crate::support::{Client, ask, binary, runs, server};
+use crate::processes::runs;
+use crate::support::{Client, ask, binary, server};
 
 const BOUND: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(250);

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use redis_outage_audit::policy::Persistence;
 use redis_outage_audit::redis::{Server, ServerBinary, Workshop};
@@ -60,28 +60,6 @@ impl Client {
 /// Asks on a connection of its own.
 pub async fn ask(addr: SocketAddr, command: &str) -> String {
     Client::connect(addr).await.ask(command).await
-}
-
-/// Whether a process runs; one that ended and was not waited for does not.
-pub fn runs(pid: u32) -> bool {
-    let stat =
-        std::process::Command::new("ps").args(["-o", "stat=", "-p", &pid.to_string()]).output().unwrap();
-    let stat = String::from_utf8_lossy(&stat.stdout).trim().to_owned();
-    !stat.is_empty() && !stat.starts_with('Z')
-}
-
-/// Waits until it is so; how long that took, or none where it took longer.
-pub async fn until(within: Duration, mut so: impl FnMut() -> bool) -> Option<Duration> {
-    let started = Instant::now();
-    loop {
-        if so() {
-            return Some(started.elapsed());
-        }
-        if started.elapsed() > within {
-            return None;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }
 
 /// Writes a shell script that can be run.

@@ -1,6 +1,6 @@
 //! `budget`: the longest that something may take, state by state.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use super::operations::Names;
@@ -9,8 +9,16 @@ use crate::policy::yaml::{Node, Value};
 use crate::policy::{Budget, BudgetLine};
 use crate::words::{Span, State};
 
-/// The states that some value sets; the others are left to the layer below.
-pub(super) type Layer = BTreeMap<State, BudgetLine>;
+/// What some value sets; the rest is left to the layer below.
+pub(super) type Layer = Budget;
+
+/// The word that stands beside the states for the way back.
+const RECOVERY: &str = "recovery";
+
+/// What a budget may name.
+fn words<'a>() -> impl Iterator<Item = &'a str> + Clone {
+    State::ALL.map(State::name).into_iter().chain([RECOVERY])
+}
 
 /// What a use's `budget` says: for all operations, and for some.
 #[derive(Debug, Default)]
@@ -22,10 +30,12 @@ pub(super) struct UseBudget {
 impl UseBudget {
     /// The budget of an operation: state by state the nearest line wins.
     pub(super) fn of(&self, operation: &str, file: &Layer) -> Budget {
-        let mut lines = file.clone();
-        lines.extend(&self.all);
-        lines.extend(self.one.get(operation).into_iter().flatten());
-        Budget(lines)
+        let mut budget = file.clone();
+        for layer in [Some(&self.all), self.one.get(operation)].into_iter().flatten() {
+            budget.states.extend(&layer.states);
+            budget.recovery = layer.recovery.or(budget.recovery);
+        }
+        budget
     }
 }
 
@@ -35,11 +45,17 @@ impl Check {
         if !matches!(node.value, Value::Map(_)) {
             return self.every_outage(node);
         }
-        let mut layer = Layer::new();
+        let mut layer = Layer::default();
         for (key, value) in self.map(node, "`budget`").map_or(&[][..], |map| map.entries) {
-            match State::from_name(&key.text) {
-                Some(state) => self.line(&mut layer, state, value),
-                None => self.unknown_state(&key.text, key.at),
+            if !self.line(&mut layer, &key.text, value) {
+                let help = format!("a budget names the states and the way back: {}", listed(words()));
+                self.unknown(
+                    key.at,
+                    format!("there is no state `{}`", key.text),
+                    &key.text,
+                    words(),
+                    Some(help),
+                );
             }
         }
         layer
@@ -55,18 +71,17 @@ impl Check {
         let Some(map) = self.map(node, "`budget`") else { return budget };
         let (mut states, mut operations) = (false, false);
         for (key, value) in map.entries {
-            if let Some(state) = State::from_name(&key.text) {
+            if self.line(&mut budget.all, &key.text, value) {
                 states = true;
-                self.line(&mut budget.all, state, value);
             } else if names.has(&key.text) {
                 operations = true;
                 let layer = self.budget(value);
                 budget.one.insert(key.text.clone(), layer);
             } else {
-                let known = names.list().chain(State::ALL.map(State::name));
+                let known = names.list().chain(words());
                 let help = format!(
                     "a budget is a duration, or a map of states ({}) or of operations ({})",
-                    listed(State::ALL.map(State::name)),
+                    listed(words()),
                     listed(names.list()),
                 );
                 let message = format!("`{}` is neither a state nor an operation of this use", key.text);
@@ -83,13 +98,28 @@ impl Check {
     fn every_outage(&mut self, node: &Node) -> Layer {
         let limit = self.duration(node, "`budget`");
         let line = |limit: Duration| BudgetLine { limit, at: node.at };
-        limit.map(|limit| State::outages().map(|state| (state, line(limit))).collect()).unwrap_or_default()
+        let states = limit
+            .map(|limit| State::outages().map(|state| (state, line(limit))).collect())
+            .unwrap_or_default();
+        Layer { states, recovery: None }
     }
 
-    fn line(&mut self, layer: &mut Layer, state: State, node: &Node) {
-        if let Some(limit) = self.duration(node, &format!("the budget of `{state}`")) {
-            layer.insert(state, BudgetLine { limit, at: node.at });
+    /// Sets a state's line, or the one of the way back; false where the word is neither.
+    fn line(&mut self, layer: &mut Layer, word: &str, node: &Node) -> bool {
+        let state = State::from_name(word);
+        if state.is_none() && word != RECOVERY {
+            return false;
         }
+        if let Some(limit) = self.duration(node, &format!("the budget of `{word}`")) {
+            let line = BudgetLine { limit, at: node.at };
+            match state {
+                Some(state) => {
+                    layer.states.insert(state, line);
+                }
+                None => layer.recovery = Some(line),
+            }
+        }
+        true
     }
 
     pub(super) fn unknown_state(&mut self, word: &str, at: Span) {

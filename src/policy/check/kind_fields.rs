@@ -3,7 +3,7 @@
 use super::uses::FIELDS;
 use super::{Check, Map, listed};
 use crate::kinds::{FieldSpec, FieldValue, Fields, Kind, Presence, Shape};
-use crate::policy::yaml::Node;
+use crate::policy::yaml::{Node, Value};
 
 impl Check {
     /// Records each field that neither every use nor this kind has, and says whose it is.
@@ -80,7 +80,10 @@ impl Check {
     fn kind_field(&mut self, node: &Node, spec: &FieldSpec) -> Option<FieldValue> {
         let what = format!("`{}`", spec.name);
         match spec.shape {
-            Shape::Duration => self.server_duration(node, &what).map(FieldValue::Duration),
+            Shape::DurationOrNone if matches!(&node.value, Value::Text(text) if text == "none") => None,
+            Shape::Duration | Shape::DurationOrNone => {
+                self.server_duration(node, &what).map(FieldValue::Duration)
+            }
             Shape::Count => self.count(node, &what, u64::from(u32::MAX)).map(FieldValue::Count),
             Shape::Flag => self.flag(node, &what).map(FieldValue::Flag),
             Shape::Word(words) => {
@@ -99,7 +102,7 @@ fn fields_of(kind: Kind) -> Vec<&'static str> {
 
 fn example(shape: Shape) -> String {
     match shape {
-        Shape::Duration => "30s".to_owned(),
+        Shape::Duration | Shape::DurationOrNone => "30s".to_owned(),
         Shape::Count => "100".to_owned(),
         Shape::Flag => "true".to_owned(),
         Shape::Word(words) => words.first().copied().unwrap_or_default().to_owned(),

@@ -19,9 +19,9 @@ use std::sync::Arc;
 pub(super) use document::document;
 
 use super::problem::{KEPT, Lines, Problem, Problems};
-use super::snippet::printable;
 use super::yaml::{Key, Node, Value};
 use super::{PolicyFile, Source};
+use crate::text::printable;
 use crate::words::Span;
 
 /// What is being checked, and what was found wrong so far.

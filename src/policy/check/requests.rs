@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::uses::Draft;
 use super::{Check, listed};
 use crate::policy::yaml::{Node, Value};
-use crate::policy::{Budget, Request, RequestCall, Then};
+use crate::policy::{Request, RequestCall, Then};
 use crate::words::Span;
 
 /// More calls in a row than any request makes, and few enough that a plan can hold them.
@@ -46,7 +46,7 @@ impl Check {
             .and_then(|node| self.number(node, "`rate`", "requests per second, above 0", |rate| rate > 0.0));
         let threads = map.get("threads").and_then(|node| self.small_count(node, "`threads`", u32::MAX));
         let (name, at) = name?;
-        Some(Request { name, at, calls: calls?, budget: Budget(budget), rate, threads })
+        Some(Request { name, at, calls: calls?, budget, rate, threads })
     }
 
     fn call(&mut self, node: &Node, known: &Known<'_>) -> Option<RequestCall> {

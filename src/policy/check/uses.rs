@@ -10,7 +10,7 @@ use crate::policy::{Backend, Use, UseOperation};
 use crate::words::{KnownFrom, OutagePolicy, Span};
 
 /// The fields that a use of any kind may have.
-pub(super) const FIELDS: [&str; 12] = [
+pub(super) const FIELDS: [&str; 13] = [
     "name",
     "kind",
     "key",
@@ -20,6 +20,7 @@ pub(super) const FIELDS: [&str; 12] = [
     "known_from",
     "because",
     "budget",
+    "repeats_every",
     "backend",
     "client",
     "accepts",
@@ -80,6 +81,7 @@ impl Check {
         let declared = self.declared(&map, &names, in_memory);
         let budget = map.get("budget").map(|node| self.use_budget(node, &names)).unwrap_or_default();
         let accepts = map.get("accepts").map(|node| self.accepts(node, &names)).unwrap_or_default();
+        let repeats_every = map.get("repeats_every").and_then(|node| self.duration(node, "`repeats_every`"));
         let key = match map.get("key") {
             Some(node) => self.key(node, "`key`"),
             // Nothing is stored under it, or the commands bring their own keys.
@@ -105,6 +107,7 @@ impl Check {
                 client: client.over(&file.client),
                 backend,
                 accepts,
+                repeats_every,
             });
         }
         draft

@@ -3,7 +3,8 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::{HEAD, read};
-use crate::policy::{Look, Problems, STARTER, load};
+use crate::policy::{Problems, STARTER, load};
+use crate::text::Look;
 
 /// Every place lies inside the file, and is the one that its line and column name.
 fn check_places(text: &str, problems: &Problems) {

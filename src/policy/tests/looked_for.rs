@@ -2,7 +2,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::policy::load::find_in;
-use crate::policy::{Look, NotFound, find, load};
+use crate::policy::{NotFound, find, load};
+use crate::text::Look;
 
 #[test]
 fn a_folder_gives_its_yaml_files_sorted_and_not_those_below_it() {

@@ -1,5 +1,6 @@
 use super::{HEAD, bad, file_with, lock_with, one};
-use crate::policy::{Look, load};
+use crate::policy::load;
+use crate::text::Look;
 
 #[track_caller]
 fn says(text: &str, parts: &[&str]) {

@@ -3,8 +3,8 @@ use std::path::Path;
 
 use super::good;
 use crate::policy::yaml::{self, Node, Value};
-use crate::policy::{Backend, PolicyFile, STARTER, Source, Tone, load};
-use crate::policy::{Look, Message, snippet};
+use crate::policy::{Backend, PolicyFile, STARTER, Source, load};
+use crate::text::Look;
 use crate::words::{Code, KnownFrom, OutagePolicy, Span};
 
 const FILES: [&str; 3] = ["portfolio.yaml", "portfolio-improved.yaml", "minimal.yaml"];
@@ -125,23 +125,12 @@ fn plain(node: &Node) -> serde_yaml::Value {
 }
 
 #[test]
-fn the_place_of_a_declaration_can_be_shown() {
+fn the_place_of_a_declaration_is_its_value() {
     let file = shipped("portfolio.yaml");
     let heartbeat = file.uses.iter().find(|one| one.name == "heartbeat").expect("it is there");
     let at: Span = heartbeat.operations[0].on_outage_at;
     let source: &Source = &file.source;
     assert_eq!(&source.text[at.start..at.start + at.len], "undecided");
-    let message = Message {
-        tone: Tone::Error,
-        id: Some(Code::Undecided.name()),
-        title: "nobody decided",
-        label: None,
-        notes: &[],
-        helps: &[],
-    };
-    let text = snippet(source, at, &message, Look::PLAIN);
-    assert!(text.starts_with("error[undecided]: nobody decided\n"), "{text}");
-    assert!(text.contains("on_outage: undecided") && text.contains("^^^^^^^^^"), "{text}");
 }
 
 #[test]

@@ -7,8 +7,8 @@ use crate::report::facts::is_about_the_run;
 use crate::report::format::{Stated, parse_cost, parse_number};
 use crate::report::markdown::grid::Grid;
 use crate::report::markdown::tables::{self, NEVER_RETURNED, column, declared};
-use crate::report::text::clean;
 use crate::report::{Report, RequestCell, Row};
+use crate::text::clean;
 use crate::words::{Code, State};
 
 /// A cost is off only by more than this part of what is stated ...

@@ -5,7 +5,7 @@ use pulldown_cmark::{Alignment, Event, Options, Parser, Tag, TagEnd};
 use super::Document;
 use crate::report::markdown::grid::{Grid, Head};
 use crate::report::markdown::tables::column;
-use crate::report::text::clean;
+use crate::text::clean;
 
 /// The document's failure table, and its table of requests; none where it has no failure table.
 pub(super) fn document(markdown: &str) -> Option<Document> {

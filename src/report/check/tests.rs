@@ -202,7 +202,7 @@ fn what_this_run_could_not_prove_is_not_held_against_the_table() {
     // What is declared is no matter of proof.
     let comparison = compared(&sample::report(), |report| {
         unproven(report);
-        report.services[0].rows[0].declared = OutagePolicy::FailOpen;
+        report.services[0].rows[0].declared = Some(OutagePolicy::FailOpen);
         report.services[0].rows[0].cells[2].findings.push(Code::BudgetExceeded);
         report.services[0].rows[0].cells[2].findings.push(Code::CommandUnavailable);
     });

@@ -1,6 +1,6 @@
 //! A table of plain text, written as markdown by hand: aligned in the source, and escaped.
 
-use crate::report::text::{clean, pad, pad_left, width};
+use crate::text::{clean, pad, pad_left, width};
 
 /// A longer cell sticks out instead of making each other row of the source as wide.
 const WIDEST: usize = 72;

@@ -14,8 +14,8 @@ use std::path::Path;
 pub use self::document::{DocumentError, read_between_markers};
 use super::facts::{probes_of_rows, runs_of_requests, samples_in_words, states_in_words};
 use super::output::{OutputError, write_whole};
-use super::text::clean;
 use super::{Report, markdown::grid::escape};
+use crate::text::clean;
 use crate::words::Evidence;
 
 /// Where the part of a document begins that belongs to the audit.

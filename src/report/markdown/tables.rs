@@ -2,11 +2,11 @@
 //! compares them with what a document says.
 
 use super::grid::{Grid, Head};
-use crate::policy::Backend;
-use crate::report::format::{coarse, exact, waiting};
-use crate::report::text::clean;
+use crate::observe::Cost;
+use crate::report::format::{coarse, waiting};
 use crate::report::{CellReport, Report, RequestCell, RequestRow, Row, Service};
-use crate::words::{Evidence, KnownFrom, OutagePolicy};
+use crate::text::clean;
+use crate::words::{Evidence, KnownFrom, OutagePolicy, exact_us};
 
 /// The columns that both sides of a comparison look for by name.
 pub(in crate::report) mod column {
@@ -72,7 +72,7 @@ pub(in crate::report) fn requests(report: &Report) -> Grid {
             cell.ends.clone(),
             request_cost(cell),
             cell.predicted_us.map_or("for ever".to_owned(), coarse),
-            cell.budget_us.map_or(NOTHING.to_owned(), exact),
+            cell.budget_us.map_or(NOTHING.to_owned(), exact_us),
             waiting_of(row, cell),
             codes,
         ]);
@@ -129,10 +129,8 @@ fn when_down(row: &Row) -> String {
 
 /// What is declared, in words; a use that does not touch Redis says that.
 pub(in crate::report) fn declared(row: &Row) -> String {
-    if row.backend == Backend::InMemory {
-        return "goes on working; each instance counts for itself".to_owned();
-    }
-    let verb = match row.declared {
+    let Some(declared) = row.declared else { return row.meaning.clone() };
+    let verb = match declared {
         OutagePolicy::FailOpen => "allows",
         OutagePolicy::FailClosed => "denies",
         OutagePolicy::Propagate => "raises",
@@ -185,10 +183,15 @@ fn how_we_know(row: &Row) -> String {
     format!("{known}; {seen}")
 }
 
-/// The median cost of a cell; one that cannot be believed has none.
+/// The median cost of a cell.
 fn cost(cell: &CellReport) -> String {
-    match (cell.gave_up_us(), cell.cost) {
-        _ if cell.is_unproven() => INCONCLUSIVE.to_owned(),
+    median(cell.is_unproven(), cell.gave_up_us(), cell.cost)
+}
+
+/// The median cost; what cannot be believed has none.
+fn median(unproven: bool, gave_up_us: Option<u64>, cost: Option<Cost>) -> String {
+    match (gave_up_us, cost) {
+        _ if unproven => INCONCLUSIVE.to_owned(),
         (Some(gave_up), _) => format!("{NEVER_RETURNED} (more than {})", coarse(gave_up)),
         (None, Some(cost)) => coarse(cost.p50_us),
         (None, None) => NOTHING.to_owned(),
@@ -201,12 +204,7 @@ pub(in crate::report) const INCONCLUSIVE: &str = "inconclusive";
 pub(in crate::report) const NEVER_RETURNED: &str = "never returned";
 
 fn request_cost(cell: &RequestCell) -> String {
-    match (cell.gave_up_us(), cell.cost) {
-        _ if cell.is_unproven() => INCONCLUSIVE.to_owned(),
-        (Some(gave_up), _) => format!("{NEVER_RETURNED} (more than {})", coarse(gave_up)),
-        (None, Some(cost)) => coarse(cost.p50_us),
-        (None, None) => NOTHING.to_owned(),
-    }
+    median(cell.is_unproven(), cell.gave_up_us(), cell.cost)
 }
 
 /// `20 of 10`: requests that wait, and threads that could serve them.
@@ -221,7 +219,7 @@ fn waiting_of(row: &RequestRow, cell: &RequestCell) -> String {
 
 /// `250 ms (healthy 5 ms)` where all outage states share one, and each state's own otherwise.
 fn budget(row: &Row) -> String {
-    let in_words = |cell: &CellReport| cell.budget_us.map(|us| format!("{} {}", cell.state, exact(us)));
+    let in_words = |cell: &CellReport| cell.budget_us.map(|us| format!("{} {}", cell.state, exact_us(us)));
     let (outages, control): (Vec<_>, Vec<_>) = row.cells.iter().partition(|cell| cell.state.is_outage());
     let shared = match outages.first() {
         Some(first) if outages.iter().all(|cell| cell.budget_us == first.budget_us) => first.budget_us,
@@ -229,8 +227,8 @@ fn budget(row: &Row) -> String {
     };
     let control: Vec<String> = control.into_iter().filter_map(in_words).collect();
     match (shared, control.is_empty()) {
-        (Some(shared), true) => exact(shared),
-        (Some(shared), false) => format!("{} ({})", exact(shared), control.join(", ")),
+        (Some(shared), true) => exact_us(shared),
+        (Some(shared), false) => format!("{} ({})", exact_us(shared), control.join(", ")),
         (None, _) => {
             control.into_iter().chain(outages.into_iter().filter_map(in_words)).collect::<Vec<_>>().join(", ")
         }

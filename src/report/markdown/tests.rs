@@ -54,7 +54,7 @@ fn the_table_reads_as_if_a_person_had_written_it() {
     let acquire = lines.iter().find(|line| line.contains("dataset-lock.acquire")).unwrap();
     assert!(acquire.contains("allows: runs unlocked  ") && acquire.contains("2.0 s |"), "{acquire}");
     assert!(acquire.contains("double-entry (accepted)"), "{acquire}");
-    let ends: Vec<usize> = lines.iter().map(|line| super::super::text::width(line)).collect();
+    let ends: Vec<usize> = lines.iter().map(|line| crate::text::width(line)).collect();
     assert!(ends.iter().all(|end| *end == ends[0]), "the source is aligned: {ends:?}");
     assert!(text.contains("Probed on redis-server 7.0.15 in the states healthy, paused, stopped."), "{text}");
     assert!(text.contains("healthy 200, paused 20, stopped 20"), "{text}");

@@ -6,9 +6,8 @@ use super::TerminalOptions;
 use super::style::{HEAD, Paint, QUIET, of_severity};
 use crate::policy::Source;
 use crate::report::facts::states_in_words;
-use crate::report::snippet::{self, Message};
-use crate::report::text::{clean, pad, shorten, width, wrap};
-use crate::words::{Basis, Finding, Severity};
+use crate::text::{Look, Message, Tone, clean, pad, shorten, snippet, width, wrap};
+use crate::words::{Basis, Code, Finding, Severity};
 
 /// All findings of a service.
 pub(super) fn render(findings: &[Finding], sources: &[Arc<Source>], options: &TerminalOptions) -> String {
@@ -65,30 +64,45 @@ fn block(finding: &Finding, sources: &[Arc<Source>], options: &TerminalOptions) 
     ];
     notes.retain(|(_, says)| !says.trim().is_empty());
     let message = Message {
-        severity: finding.severity,
-        code: finding.code.name(),
+        tone: match finding.severity {
+            Severity::Deny => Tone::Error,
+            Severity::Warn | Severity::Inconclusive => Tone::Warning,
+            Severity::Allow => Tone::Note,
+        },
+        word: finding.severity.name(),
+        id: Some(finding.code.name()),
         title: finding.code.summary(),
-        place: &finding.place,
         notes: &notes,
     };
     let text = source.map(|source| source.text.as_str());
-    format!("{}\n", snippet::render(&message, text, options.width, options.color))
+    snippet(&finding.place, text, &message, Look { color: options.color, width: options.width })
 }
+
+/// The codes found of a use, each with its operations.
+type Codes<'a> = Vec<(Code, Vec<&'a str>)>;
 
 /// One line for each use: what follows from its policies.
 fn implied_lines(findings: &[&Finding], to: usize, paint: Paint) -> String {
-    let mut uses: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut uses: Vec<(&str, Codes<'_>)> = Vec::new();
     for finding in findings {
-        let operations = match finding.operations.as_slice() {
-            [] => finding.code.name().to_owned(),
-            operations => format!("{} ({})", finding.code, operations.join(", ")),
-        };
-        match uses.iter_mut().find(|(subject, _)| *subject == finding.subject) {
-            Some((_, codes)) => codes.push(operations),
-            None => uses.push((&finding.subject, vec![operations])),
+        let at = uses.iter().position(|(subject, _)| *subject == finding.subject).unwrap_or_else(|| {
+            uses.push((&finding.subject, Vec::new()));
+            uses.len() - 1
+        });
+        let codes = &mut uses[at].1;
+        let operations = finding.operations.iter().map(String::as_str);
+        match codes.iter_mut().find(|(code, _)| *code == finding.code) {
+            Some((_, known)) => known.extend(operations),
+            None => codes.push((finding.code, operations.collect())),
         }
     }
-    let lines = uses.into_iter().map(|(subject, codes)| (subject.to_owned(), codes.join(", ")));
+    let in_words = |(code, operations): (Code, Vec<&str>)| match operations.as_slice() {
+        [] => code.name().to_owned(),
+        operations => format!("{code} ({})", operations.join(", ")),
+    };
+    let lines = uses.into_iter().map(|(subject, codes)| {
+        (subject.to_owned(), codes.into_iter().map(in_words).collect::<Vec<_>>().join(", "))
+    });
     list("implied by what is declared; nobody had to look", lines, to, paint)
 }
 

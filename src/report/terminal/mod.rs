@@ -14,11 +14,10 @@ pub use self::arithmetic::arithmetic;
 
 use self::style::{HEAD, Paint, QUIET, of_verdict};
 use super::facts::states_in_words;
-use super::format::human;
-use super::text::{clean, shorten, width, wrap};
 use super::{Report, Service};
 use crate::policy::{Persistence, Source};
-use crate::words::{Evidence, Finding, Severity, Verdict};
+use crate::text::{clean, shorten, width, wrap};
+use crate::words::{Evidence, Finding, Severity, Verdict, human_us};
 
 /// The narrowest terminal that is written for; a narrower one wraps the lines itself.
 const NARROWEST: usize = 40;
@@ -106,7 +105,7 @@ fn persistence(persistence: Persistence) -> &'static str {
 
 /// `departs: 7 findings (3 deny, 2 accepted) in 4.31 s on redis-server 7.0.15`
 fn last_line(report: &Report, paint: Paint) -> String {
-    let how = format!("in {} on {}", human(report.wall_us), server(report));
+    let how = format!("in {} on {}", human_us(report.wall_us), server(report));
     verdict_line(report.verdict, report.findings(), &how, paint)
 }
 

@@ -1,11 +1,12 @@
 //! The requests: what the calls of one user-facing request come to together.
 
 use super::style::{HEAD, PLAIN, Paint, QUIET, mark, of_verdict};
+use super::table::median;
 use crate::report::facts::{runs_of_requests, samples_in_words};
-use crate::report::format::{exact, human, more_than, waiting};
-use crate::report::text::{clean, pad, pad_left, shorten, width, wrap};
+use crate::report::format::waiting;
 use crate::report::{RequestCell, RequestRow};
-use crate::words::Verdict;
+use crate::text::{clean, pad, pad_left, shorten, width, wrap};
+use crate::words::{Verdict, exact_us, human_us};
 
 /// The columns between the state and how the request ends.
 const HEADS: [&str; 4] = ["cost", "predicted", "budget", "waiting"];
@@ -80,13 +81,18 @@ fn group_lines(row: &RequestRow, to: usize, paint: Paint) -> String {
 fn figures(row: &RequestRow, cell: &RequestCell) -> [String; 4] {
     let threads = row.threads.map(|threads| format!(" of {threads}")).unwrap_or_default();
     [
-        match (cell.gave_up_us(), cell.cost) {
-            (Some(gave_up), _) => more_than(gave_up),
-            (None, Some(cost)) => human(cost.p50_us),
-            (None, None) => "-".to_owned(),
-        },
-        cell.predicted_us.map_or("for ever".to_owned(), human),
-        cell.budget_us.map_or("-".to_owned(), exact),
+        median(cell.gave_up_us(), cell.cost),
+        predicted(cell.predicted_us),
+        cell.budget_us.map_or("-".to_owned(), exact_us),
         cell.waiting.map_or("-".to_owned(), |requests| format!("{}{threads}", waiting(requests))),
     ]
+}
+
+/// A sum by arithmetic; nothing in it waits where it is none.
+fn predicted(us: Option<u64>) -> String {
+    match us {
+        None => "for ever".to_owned(),
+        Some(0) => "at once".to_owned(),
+        Some(us) => human_us(us),
+    }
 }

@@ -1,19 +1,23 @@
 //! The failure table: a group for each use, a line for each operation, a column for each state.
 
 use super::style::{HEAD, PLAIN, Paint, QUIET, mark, of_severity, of_verdict};
+use crate::observe::Cost;
 use crate::policy::Backend;
 use crate::report::facts::{probes_of_rows, samples_in_words};
-use crate::report::format::{human, more_than};
-use crate::report::text::{clean, pad, pad_left, shorten, width, wrap};
+use crate::report::format::more_than;
 use crate::report::{CellReport, Row, Service};
-use crate::words::{OutagePolicy, Severity, State, Verdict};
+use crate::text::{clean, pad, pad_left, shorten, width, wrap};
+use crate::words::{OutagePolicy, Severity, State, Verdict, human_us};
 
 /// How far operations are indented below their use.
-const INDENT: usize = 2;
+pub(super) const INDENT: usize = 2;
 /// The space between two columns.
-const GAP: usize = 2;
+pub(super) const GAP: usize = 2;
 /// Below this an operation's name is not shortened.
-const SHORTEST_NAME: usize = 10;
+pub(super) const SHORTEST_NAME: usize = 10;
+
+/// What stands in place of a policy where nothing is declared, as Redis is not asked.
+pub(super) const IN_MEMORY: &str = "in memory";
 
 /// A column for a state, measured over all rows.
 struct StateColumn {
@@ -53,9 +57,14 @@ impl StateColumn {
 
 /// The median cost, or what stands in its place.
 fn cost(cell: &CellReport) -> String {
-    match (cell.gave_up_us(), cell.cost) {
+    median(cell.gave_up_us(), cell.cost)
+}
+
+/// A median cost, or what stands in its place.
+pub(super) fn median(gave_up_us: Option<u64>, cost: Option<Cost>) -> String {
+    match (gave_up_us, cost) {
         (Some(gave_up), _) => more_than(gave_up),
-        (None, Some(cost)) => human(cost.p50_us),
+        (None, Some(cost)) => human_us(cost.p50_us),
         (None, None) => "-".to_owned(),
     }
 }
@@ -118,16 +127,16 @@ fn lines(
             group = Some(&row.use_name);
             text.push_str(&group_line(row, to, paint));
         }
-        let policy = pad(row.declared.name(), declared);
-        let undecided = row.declared == OutagePolicy::Undecided;
+        let policy = pad(row.declared.map_or(IN_MEMORY, OutagePolicy::name), declared);
+        let undecided = row.declared == Some(OutagePolicy::Undecided);
         let policy = paint.paint(if undecided { of_severity(Severity::Warn) } else { PLAIN }, &policy);
         let operation = pad(&shorten(operation, name), name);
         let mut line = format!("{}{operation}{}{policy}", " ".repeat(INDENT), " ".repeat(GAP));
         if row.backend == Backend::InMemory {
-            let words = "goes on working; each instance counts for itself";
+            let words = clean(&row.meaning);
             let before = INDENT + name + GAP + declared + GAP;
             let room = to.saturating_sub(before).max(20);
-            let parts = wrap(words, room);
+            let parts = wrap(&words, room);
             let joint = format!("\n{}", " ".repeat(before));
             line.push_str(&format!("{}{}", " ".repeat(GAP), parts.join(&joint)));
         } else {

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::report::text::width;
 use crate::report::{Row, sample};
+use crate::text::width;
 use crate::words::{Finding, State, Verdict};
 
 const OPTIONS: TerminalOptions = TerminalOptions { width: 80, color: false, quiet: false };
@@ -52,6 +52,7 @@ fn a_cell_says_its_verdict_in_a_symbol_and_never_in_colour_alone() {
     assert!(line("check ").contains("✗ 2.00 s denied"), "{}", line("check "));
     assert!(line("release ").contains("? 0.06 ms allowed"), "{}", line("release "));
     assert!(line("read ").contains("✗ > 15 s no return"), "{}", line("read "));
+    assert!(line("take ").starts_with("  take     in memory  "), "{}", line("take "));
     assert!(line("take ").contains("goes on working; each instance counts for itself"), "{}", line("take "));
 }
 

@@ -1,4 +1,4 @@
-//! Text from policy files and servers, made safe to show: cleaned, measured, shortened and wrapped.
+//! Text from policy files and servers on lines: cleaned, measured, shortened and wrapped.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -13,7 +13,7 @@ const LONGEST: usize = 512;
 /// Control characters (and with them every escape sequence) become their visible pictures, marks that
 /// change the direction of writing or are invisible become a replacement character, and each stretch of white
 /// space becomes one space.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_whitespace() {
@@ -28,8 +28,13 @@ pub(super) fn clean(text: &str) -> String {
     cleaned
 }
 
+/// The text as it is but for what a terminal or a browser would act on, character by character, on one line.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c == '\n' || c == '\t' { ' ' } else { visible(c) }).collect()
+}
+
 /// The character itself, or what is shown in its place.
-pub(super) fn visible(c: char) -> char {
+fn visible(c: char) -> char {
     match c {
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(REPLACED),
         '\u{7f}' => '\u{2421}',
@@ -44,22 +49,22 @@ pub(super) fn visible(c: char) -> char {
 }
 
 /// How many columns the text takes.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
 /// The text with spaces behind it up to a width.
-pub(super) fn pad(text: &str, to: usize) -> String {
+pub(crate) fn pad(text: &str, to: usize) -> String {
     format!("{text}{}", " ".repeat(to.saturating_sub(width(text))))
 }
 
 /// The text with spaces before it up to a width.
-pub(super) fn pad_left(text: &str, to: usize) -> String {
+pub(crate) fn pad_left(text: &str, to: usize) -> String {
     format!("{}{text}", " ".repeat(to.saturating_sub(width(text))))
 }
 
 /// The text in at most so many columns: a longer one loses its middle, as both ends tell names apart.
-pub(super) fn shorten(text: &str, to: usize) -> String {
+pub(crate) fn shorten(text: &str, to: usize) -> String {
     if width(text) <= to {
         return text.to_owned();
     }
@@ -77,7 +82,7 @@ pub(super) fn shorten(text: &str, to: usize) -> String {
 }
 
 /// The text in lines of at most so many columns, broken at spaces where that is possible.
-pub(super) fn wrap(text: &str, to: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, to: usize) -> Vec<String> {
     let to = to.max(2);
     let mut lines = Vec::new();
     let mut line = String::new();

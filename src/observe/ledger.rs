@@ -1,0 +1,180 @@
+//! The ledger: which attempts the server executed, and which of them changed anything.
+//!
+//! The server's monitor lists each command that ran, with the port of the connection that sent it. A connection's
+//! commands run in the order in which they were sent, so the attempts on a port and the commands listed for it are
+//! matched from the first on; what is left over did not run.
+
+use std::collections::BTreeMap;
+
+use super::replay::Replay;
+use super::{Attempt, Probe};
+use crate::kinds::{Command, Step};
+use crate::words::Tri;
+
+/// A command that the server executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Executed {
+    /// The port of the connection that sent it.
+    pub port: u16,
+    /// The command's name, in capitals, and its arguments.
+    pub words: Vec<String>,
+}
+
+/// What ran, by connection, with whether it changed anything.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    by_port: BTreeMap<u16, Vec<Entry>>,
+    replay: Replay,
+    complete: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    name: String,
+    effect: Tri,
+    taken: bool,
+}
+
+impl Ledger {
+    /// A ledger of a server on which nothing was executed yet. `complete` says whether every command will be entered:
+    /// only then is one that is not listed known not to have run.
+    pub fn new(complete: bool) -> Ledger {
+        Ledger { complete, ..Ledger::default() }
+    }
+
+    /// Enters a command that is known to have run before the monitor began to list.
+    pub fn prepared(&mut self, words: &[String]) {
+        self.replay.apply(words);
+    }
+
+    /// [`Ledger::prepared`] for a step that was sent.
+    pub fn prepared_step(&mut self, step: &Step) {
+        if let Command::Plain(words) = &step.command {
+            self.prepared(words);
+        }
+    }
+
+    /// Enters a command that the monitor listed. They are entered in the order in which they ran.
+    pub fn enter(&mut self, executed: &Executed) {
+        let effect = self.replay.apply(&executed.words);
+        let name = executed.words.first().cloned().unwrap_or_default();
+        self.by_port.entry(executed.port).or_default().push(Entry { name, effect, taken: false });
+    }
+
+    /// Notes in each attempt of a call whether it ran and took effect. Calls on one connection are settled in the order
+    /// in which they were made.
+    pub fn settle(&mut self, probe: &mut Probe) {
+        for attempt in &mut probe.attempts {
+            (attempt.ran, attempt.took_effect) = self.fate(attempt);
+        }
+    }
+
+    fn fate(&mut self, attempt: &Attempt) -> (Tri, Tri) {
+        let Some(port) = attempt.port else {
+            // It never had a connection.
+            return (Tri::No, Tri::No);
+        };
+        let absent = if self.complete { (Tri::No, Tri::No) } else { (Tri::Unknown, Tri::Unknown) };
+        let Some(entries) = self.by_port.get_mut(&port) else { return absent };
+        // A script that the server had forgotten is sent again with its source: the first command ran, and did nothing.
+        let wanted = |entry: &Entry| {
+            !entry.taken
+                && (entry.name == attempt.command || (attempt.command == "EVALSHA" && entry.name == "EVAL"))
+        };
+        let Some(first) = entries.iter().position(wanted) else { return absent };
+        entries[first].taken = true;
+        let mut effect = entries[first].effect;
+        if let Some(again) =
+            entries.get_mut(first + 1).filter(|entry| entry.name == "EVAL" && attempt.command == "EVALSHA")
+        {
+            again.taken = true;
+            effect = if effect == Tri::Yes { effect } else { again.effect };
+        }
+        (Tri::Yes, effect)
+    }
+
+    /// What the key should hold, if everything that ran was entered and understood.
+    pub fn expected(&self, key: &str) -> Option<Vec<String>> {
+        self.replay.values(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::{Phase, Reply};
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    fn ran(port: u16, text: &str) -> Executed {
+        Executed { port, words: words(text) }
+    }
+
+    fn timed_out(commands: &[(&str, Option<u16>)]) -> Probe {
+        let attempts = commands
+            .iter()
+            .zip(1..)
+            .map(|((command, port), number)| {
+                Attempt::new((*command).to_owned(), number, 0, 1, Reply::TimedOut(Phase::Command), *port)
+            })
+            .collect();
+        Probe {
+            id: "p".to_owned(),
+            sent_us: 0,
+            ended_us: 1,
+            reply: Reply::TimedOut(Phase::Command),
+            own_key: true,
+            attempts,
+        }
+    }
+
+    fn fates(ledger: &mut Ledger, probe: &mut Probe) -> Vec<(Tri, Tri)> {
+        ledger.settle(probe);
+        probe.attempts.iter().map(|attempt| (attempt.ran, attempt.took_effect)).collect()
+    }
+
+    #[test]
+    fn attempts_on_one_connection_are_matched_in_order_and_only_the_first_set_nx_takes_effect() {
+        let mut ledger = Ledger::new(true);
+        ledger.enter(&ran(7, "SET l a NX PX 1000"));
+        ledger.enter(&ran(7, "SET l a NX PX 1000"));
+        let mut probe = timed_out(&[("SET", Some(7)), ("SET", Some(7)), ("SET", Some(7)), ("SET", None)]);
+        assert_eq!(
+            fates(&mut ledger, &mut probe),
+            [(Tri::Yes, Tri::Yes), (Tri::Yes, Tri::No), (Tri::No, Tri::No), (Tri::No, Tri::No)]
+        );
+        assert_eq!(ledger.expected("l"), Some(vec!["a".to_owned()]));
+    }
+
+    #[test]
+    fn without_a_complete_list_nobody_knows_that_something_did_not_run() {
+        let mut ledger = Ledger::new(false);
+        let mut probe = timed_out(&[("INCR", Some(7))]);
+        assert_eq!(fates(&mut ledger, &mut probe), [(Tri::Unknown, Tri::Unknown)]);
+    }
+
+    #[test]
+    fn a_script_that_was_forgotten_and_sent_again_is_one_attempt() {
+        let mut ledger = Ledger::new(true);
+        ledger.prepared(&words("SET l a"));
+        let hash = ::redis::Script::new(crate::kinds::COMPARE_AND_DELETE).get_hash().to_owned();
+        ledger.enter(&ran(7, "GET other"));
+        ledger.enter(&ran(7, &format!("EVALSHA {hash} 1 l a")));
+        ledger.enter(&Executed {
+            port: 7,
+            words: vec![
+                "EVAL".into(),
+                crate::kinds::COMPARE_AND_DELETE.into(),
+                "1".into(),
+                "l".into(),
+                "a".into(),
+            ],
+        });
+        let mut probe = timed_out(&[("EVALSHA", Some(7)), ("EVALSHA", Some(7))]);
+        let fates = fates(&mut ledger, &mut probe);
+        assert_eq!(fates, [(Tri::Yes, Tri::Yes), (Tri::No, Tri::No)]);
+        assert_eq!(ledger.expected("l"), Some(Vec::new()));
+    }
+}
