@@ -23,6 +23,7 @@ pub use custom::{CustomOperation, OkWhen};
 pub use field::{FieldSpec, FieldValue, Fields, Presence, Shape};
 pub use key::{KeyTemplate, ProbeId};
 pub use operation::{Call, Implied, Operation, OperationSpec};
+pub(crate) use scenario::ALONE;
 pub use scenario::{Act, Begins, GoesOn, Move, Phase, Scenario, Times};
 pub use step::{Command, Repeat, RespValue, Step, When};
 

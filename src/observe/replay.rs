@@ -23,7 +23,8 @@ impl Replay {
         let rest: Vec<&str> = parts.collect();
         match (name, rest.as_slice()) {
             ("SET", [key, value, options @ ..]) => {
-                let (there, has) = (self.keys.contains_key(*key), |option| options.contains(&option));
+                let there = self.keys.contains_key(*key);
+                let has = |wanted| options.iter().any(|option| option.eq_ignore_ascii_case(wanted));
                 self.change((has("NX") && there) || (has("XX") && !there), key, |keys| {
                     keys.insert((*key).to_owned(), vec![(*value).to_owned()]);
                 })

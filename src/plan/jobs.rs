@@ -38,7 +38,7 @@ impl Source<'_> {
         for (file, policy) in self.files.iter().enumerate() {
             for use_index in self.uses(policy) {
                 let used = &policy.uses[use_index];
-                let cast = Cast::of(used, state);
+                let cast = Cast::of(used, state, Timing::Holding);
                 let bound = self.bound(policy, use_index, state);
                 for (operation_index, operation) in used.operations.iter().enumerate() {
                     let played = cast.first_calls(operation.name()) * counts.scenes;
@@ -83,7 +83,7 @@ impl Source<'_> {
             for use_index in self.uses(policy) {
                 let used = &policy.uses[use_index];
                 let Some(ends) = straddles(&used.client, state, self.setinfo, self.give_up) else { continue };
-                let cast = Cast::of(used, state);
+                let cast = Cast::of(used, state, Timing::Straddling);
                 if scenes == 0 || cast.callers.is_empty() {
                     continue;
                 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::arithmetic::{later_attempt_in_a_pause, longest_wait};
-use crate::kinds::{Act, Begins, GoesOn, Phase};
+use crate::kinds::{ALONE, Act, Begins, GoesOn, Kind, Phase};
+use crate::observe::Timing;
 use crate::policy::{Client, OnTimeout, Use};
 use crate::words::{Decision, Reply, State};
 
@@ -32,7 +33,10 @@ pub struct Caller<'a> {
 
 impl<'a> Cast<'a> {
     /// The callers of a use in a state.
-    pub fn of(used: &'a Use, state: State) -> Cast<'a> {
+    ///
+    /// A use that the file spells out in commands has no scenario. Where the state ends inside the calls, each of its
+    /// operations has a caller all the same: what a second attempt is told shows only there.
+    pub fn of(used: &'a Use, state: State, timing: Timing) -> Cast<'a> {
         let during = used.kind.spec().scenario.acts.iter().filter(|act| act.phase == Phase::During);
         let mut callers = Vec::new();
         for act in during {
@@ -52,6 +56,17 @@ impl<'a> Cast<'a> {
                 };
                 callers.push(Caller { clients, ..caller });
             }
+        }
+        if used.kind == Kind::Custom && timing == Timing::Straddling {
+            let calls = (0..used.operations.len()).map(|index| vec![(index, GoesOn::LetIn)]);
+            let alone = calls.enumerate().map(|(number, calls)| Caller {
+                act: &ALONE,
+                number,
+                calls,
+                clients: 1,
+                used,
+            });
+            callers.extend(alone);
         }
         Cast { callers }
     }

@@ -76,7 +76,7 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
         }
         playing.spawn(async move {
             let outcome = part.play(&mut own, give_up).await;
-            Acted { job, index, part, outcome, clients: own }
+            Acted { job, index, part, outcome, clients: own, awake: false }
         });
     }
     let mut acted = Vec::new();
@@ -94,6 +94,7 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
         }
     };
     left.barrier?;
+    let answers_since = Instant::now();
     (run.events)(Event::StateEnded(batch.state));
 
     // A stopped server ran nothing of what was sent to it, and its monitor ended with it.
@@ -108,7 +109,7 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
     // before the scenarios' for its way back.
     acted.sort_by_key(|acted| acted.index);
     let witnessed = Witnessed { proof: left.proof, jitter_us, ledger, holding: batch.ends.is_none() };
-    Aftermath { run, batch, casts, acted, witnessed }.settle(&server, collected).await?;
+    Aftermath { run, batch, casts, acted, witnessed, answers_since }.settle(&server, collected).await?;
     server.shutdown().await;
     Ok(())
 }
@@ -120,6 +121,8 @@ pub(super) struct Acted {
     pub(super) part: Part,
     pub(super) outcome: Option<Outcome>,
     pub(super) clients: Vec<ProbeClient>,
+    /// Whether its clients went on as their settings say once it had ended; the others rest.
+    pub(super) awake: bool,
 }
 
 /// Waits for all parts. One client of each operation goes on as its settings say, so that its way back can be seen; the
@@ -128,8 +131,8 @@ async fn join(playing: &mut JoinSet<Acted>, acted: &mut Vec<Acted>, batch: &Batc
     let mut awake = BTreeSet::new();
     while let Some(ended) = playing.join_next().await {
         let mut one = ended.map_err(|error| RunError::Internal(error.to_string()))?;
-        let first = one.part.first_call(batch.state).is_some_and(|(key, ..)| awake.insert(key));
-        if !first {
+        one.awake = one.part.first_call(batch.state).is_some_and(|key| awake.insert(key));
+        if !one.awake {
             one.clients.iter_mut().for_each(ProbeClient::rest);
         }
         acted.push(one);
