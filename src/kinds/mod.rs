@@ -126,7 +126,7 @@ fn no_relation(_: &Fields) -> Result<(), (&'static str, String)> {
 }
 
 #[cfg(test)]
-pub(crate) use lock::COMPARE_AND_DELETE;
+pub(crate) use {lock::COMPARE_AND_DELETE, rate_limit::COUNT};
 
 /// The name of one of our scripts, given its source or its hash.
 pub(crate) fn script_of(script: &str) -> Option<&'static str> {
