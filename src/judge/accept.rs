@@ -82,6 +82,7 @@ pub(super) fn stale(
                     state: None,
                     at: acceptance.at,
                 basis: Code::StaleAcceptance.basis(),
+                seen: None,
                     declared: format!("{} is accepted: {}", acceptance.finding, acceptance.because),
                     observed: format!("{} did not occur", acceptance.finding),
                     cause: "every operation and state that the acceptance speaks of was proven, and none needed it"

@@ -22,6 +22,7 @@ pub(super) fn findings(file: &PolicyFile, replays: &[&Replayed], believable: &Be
                 state: Some(State::Healthy),
                 at: used.at,
                 basis: code.basis(),
+                seen: None,
                 declared: settings(used, operation),
                 observed,
                 cause: cause.to_owned(),

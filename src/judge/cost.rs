@@ -32,6 +32,7 @@ pub(super) fn findings(file: &PolicyFile, cells: &[&Cell], believable: &Believab
                 state: Some(cell.key.state),
                 at: line.at,
                 basis: Code::BudgetExceeded.basis(),
+                seen: None,
                 declared: format!("budget {}", declared(line.limit)),
                 observed: excess,
                 cause: cause_of_excess(used, cell.key.state),
@@ -70,6 +71,7 @@ fn policy_unreachable(cell: &Cell, subject: Subject, used: &Use) -> Option<Found
         state: Some(cell.key.state),
         at: timeout_at(used),
         basis: Code::PolicyUnreachable.basis(),
+        seen: None,
         declared: format!(
             "{} when Redis does not answer",
             used.operations[cell.key.operation_index].on_outage.name()
@@ -111,6 +113,7 @@ fn timeout_not_effective(cell: &Cell, cost: Cost, subject: Subject, used: &Use) 
         state: Some(cell.key.state),
         at: client.attempts_at,
         basis: Code::TimeoutNotEffective.basis(),
+        seen: None,
         declared: format!("command timeout {}", exact_us(configured)),
         observed: format!("{} at p50, {factor:.1} times the timeout", human_us(cost.p50_us)),
         cause: format!("{}{connects}", why_it_costs(client)),

@@ -57,6 +57,7 @@ fn undecided(subject: Subject, operation: &UseOperation) -> Option<Found> {
         state: None,
         at: operation.on_outage_at,
                 basis: Code::Undecided.basis(),
+                seen: None,
         declared: "nobody decided".to_owned(),
         observed: format!("behaves like propagate: {}", operation.operation.meaning(OutagePolicy::Propagate)),
         cause: "the code has no branch for a Redis that does not answer, and nobody wrote down that this is meant"
@@ -95,6 +96,7 @@ fn retry_not_idempotent(subject: Subject, used: &Use, operation: &UseOperation) 
         state: None,
         at: used.client.attempts_at,
         basis: Code::RetryNotIdempotent.basis(),
+        seen: None,
         declared: format!("{} attempts", used.client.attempts),
         observed: format!("{name} is sent again after a timeout: {harm}"),
         cause: "a timeout does not say whether the server ran the command".to_owned(),
@@ -118,6 +120,7 @@ fn budget_unreachable(
         state: Some(state),
         at: line.at,
         basis: Code::BudgetUnreachable.basis(),
+        seen: None,
         declared: format!("budget {}", declared(line.limit)),
         observed: format!("by arithmetic up to {}", worst.map_or("for ever".to_owned(), declared)),
         cause: why_it_costs(client),

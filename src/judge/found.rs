@@ -23,6 +23,8 @@ pub(super) struct Found {
     pub(super) state: Option<State>,
     pub(super) at: Span,
     pub(super) basis: Basis,
+    /// In how many of how many runs it was seen, where that was counted.
+    pub(super) seen: Option<(usize, usize)>,
     pub(super) declared: String,
     /// What was observed here; merging puts the operation and the state in front.
     pub(super) observed: String,

@@ -28,6 +28,7 @@ pub(super) fn findings(file: &PolicyFile, cells: &[&Cell], believable: &Believab
             state: Some(cell.key.state),
             at: operation.on_outage_at,
             basis: code.basis(),
+            seen: None,
             declared: operation.on_outage.name().to_owned(),
             observed: code.summary().to_owned(),
             cause: format!("{}: {}", policy.name(), operation.operation.meaning(policy)),

@@ -7,6 +7,7 @@ mod cost;
 mod declared;
 mod explain;
 mod found;
+mod harm;
 mod implied;
 mod merge;
 mod proof;
@@ -21,6 +22,7 @@ use crate::words::{Code, Finding, Severity, State, Verdict};
 
 pub use explain::explain;
 use found::Subject;
+pub use harm::Harmed;
 pub use request::waiting;
 
 /// What a policy file's observations come to.
@@ -30,6 +32,7 @@ pub struct Judgement {
     pub findings: Vec<Finding>,
     cells: BTreeMap<CellKey, Mark>,
     chains: BTreeMap<ChainKey, Mark>,
+    harms: BTreeMap<(usize, State), Vec<Harmed>>,
 }
 
 /// What one cell comes to.
@@ -74,6 +77,11 @@ impl Judgement {
     /// What a request in a state comes to.
     pub fn chain(&self, key: ChainKey) -> Mark {
         self.chains.get(&key).cloned().unwrap_or_default()
+    }
+
+    /// What was taken away from a use in a state, accepted or not: what was seen first, then what is implied.
+    pub fn harms(&self, use_index: usize, state: State) -> &[Harmed] {
+        self.harms.get(&(use_index, state)).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// What the file as a whole comes to.
@@ -125,7 +133,12 @@ pub fn judge(plan: &Plan, file_index: usize, observations: &Observations, setinf
     found.extend(accept::stale(file, &found, &cells, &believable));
 
     let accepted = accept::accept(file, found);
-    let mut judgement = Judgement { findings: Vec::new(), cells: BTreeMap::new(), chains: BTreeMap::new() };
+    let mut judgement = Judgement {
+        findings: Vec::new(),
+        cells: BTreeMap::new(),
+        chains: BTreeMap::new(),
+        harms: harm::by_use(&accepted),
+    };
     for (found, reason) in &accepted {
         let severity = file.rules.severity(found.code);
         for cell in cells.iter().filter(|cell| found.marks(cell.key)) {

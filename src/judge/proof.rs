@@ -118,6 +118,7 @@ impl Doubt {
             state: Some(state),
             at,
             basis: self.code.basis(),
+            seen: None,
             declared: self.declared,
             observed: self.observed,
             cause: self.cause,

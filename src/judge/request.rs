@@ -24,6 +24,7 @@ pub(super) fn findings(file: &PolicyFile, chains: &[&Chain], believable: &Believ
                 state: Some(state),
                 at: line.at,
                 basis: Code::RequestBudgetExceeded.basis(),
+                seen: None,
                 declared: format!("budget {}", declared(line.limit)),
                 observed: excess,
                 cause: format!("its calls run one after the other: {}", parts(chain)),
@@ -40,6 +41,7 @@ pub(super) fn findings(file: &PolicyFile, chains: &[&Chain], believable: &Believ
                 state: Some(state),
                 at: request.at,
                 basis: Code::ThreadsExhausted.basis(),
+                seen: None,
                 declared: format!("{threads} threads"),
                 observed: format!("{waiting:.0} requests wait at once"),
                 cause: format!(

@@ -196,6 +196,7 @@ fn a_request_is_not_believed_where_the_control_of_one_of_its_calls_failed() {
         cells: vec![control, paused(&[90_000; 20], 0)],
         chains: vec![chain.clone()],
         scenes: Vec::new(),
+        replays: Vec::new(),
         left_behind: Vec::new(),
         wall_us: 0,
     };

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::model::{CellReport, REPORT_VERSION, ReplyCount, Report, RequestCell, RequestRow, Row, Service};
+use super::model::{
+    CellReport, REPORT_VERSION, ReplayReport, ReplyCount, Report, RequestCell, RequestRow, Row, SceneReport,
+    Service,
+};
+use super::uses::uses;
 use crate::judge::{Judgement, judge, waiting};
-use crate::observe::{Cell, CellKey, Chain, ChainKey, ChainProbe, Cost, Observations, Probe};
+use crate::observe::{Cell, CellKey, Chain, ChainKey, ChainProbe, Cost, Observations, Probe, Snapshot};
 use crate::plan::{Plan, predicted_chain, worst_case};
 use crate::policy::{Backend, PolicyFile, Request, Use, UseOperation};
 use crate::words::{Decision, Evidence, State, Verdict, declared, human_us, micros};
@@ -25,15 +29,40 @@ pub fn assemble(plan: &Plan, observations: Observations, info: &RunInfo) -> Repo
     let judgements: Vec<Judgement> =
         (0..plan.files.len()).map(|index| judge(plan, index, &observations, info.setinfo)).collect();
     let verdict = judgements.iter().map(Judgement::verdict).max().unwrap_or(Verdict::Conforms);
-    let Observations { server, cells, chains, scenes: _, replays: _, left_behind, wall_us } = observations;
+    let Observations { server, cells, chains, scenes, replays, left_behind, wall_us } = observations;
     let mut cells: BTreeMap<CellKey, Cell> = cells.into_iter().map(|cell| (cell.key, cell)).collect();
     let mut chains: BTreeMap<ChainKey, Chain> = chains.into_iter().map(|chain| (chain.key, chain)).collect();
     let mut notes = plan.notes.clone();
     if !left_behind.is_empty() {
         notes.push(format!("keys of the audit's own could not be removed: {}", left_behind.join(", ")));
     }
+    let mut played: BTreeMap<usize, Vec<SceneReport>> = BTreeMap::new();
+    for scene in scenes {
+        let use_name = plan.files[scene.key.file].uses[scene.key.use_index].name.clone();
+        let by_name = |slots: BTreeMap<&'static str, Snapshot>| {
+            slots.into_iter().map(|(slot, snapshot)| (slot.to_owned(), snapshot)).collect()
+        };
+        played.entry(scene.key.file).or_default().push(SceneReport {
+            use_name,
+            state: scene.key.state,
+            timing: scene.key.timing,
+            scaled: scene.scaled,
+            canary_survived: scene.canary_survived,
+            calls: scene.played,
+            after: by_name(scene.after),
+            end: by_name(scene.end),
+            proof: scene.proof,
+        });
+    }
+    let mut replayed: BTreeMap<usize, Vec<ReplayReport>> = BTreeMap::new();
+    for replay in replays {
+        let use_name = plan.files[replay.file].uses[replay.use_index].name.clone();
+        let report = ReplayReport { use_name, what: replay.what, steps: replay.steps };
+        replayed.entry(replay.file).or_default().push(report);
+    }
     let mut services = Vec::new();
     for (index, (file, judgement)) in plan.files.iter().zip(judgements).enumerate() {
+        let uses = uses(plan, file, index, &judgement, &cells);
         let mut scene = Scene { plan, file, index, judgement: &judgement, info, notes: &mut notes };
         let rows = scene.rows(&mut cells);
         let requests = scene.requests(&mut chains);
@@ -42,7 +71,10 @@ pub fn assemble(plan: &Plan, observations: Observations, info: &RunInfo) -> Repo
             file: file.source.name(),
             persistence: file.persistence,
             rows,
+            uses,
             requests,
+            scenes: played.remove(&index).unwrap_or_default(),
+            replays: replayed.remove(&index).unwrap_or_default(),
             findings: judgement.findings,
         });
     }
@@ -120,6 +152,7 @@ impl Scene<'_> {
             worst_case_us: worst_case(&used.client, state, Some(self.info.setinfo)).map(micros),
             budget_us,
             jitter_us: cell.jitter_us,
+            recovery: cell.recovery,
             proof: cell.proof,
             verdict: mark.verdict(),
             findings: mark.findings,

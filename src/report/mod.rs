@@ -11,6 +11,10 @@ pub mod output;
 #[cfg(test)]
 mod sample;
 pub mod terminal;
+mod uses;
 
 pub use assemble::{RunInfo, assemble};
-pub use model::{CellReport, REPORT_VERSION, ReplyCount, Report, RequestCell, RequestRow, Row, Service};
+pub use model::{
+    CellReport, Loss, REPORT_VERSION, Repeats, ReplayReport, ReplyCount, Report, RequestCell, RequestRow,
+    Row, SceneReport, Service, UseCell, UseReport,
+};

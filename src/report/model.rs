@@ -3,11 +3,15 @@
 //! It stands alone: rendering needs neither the policy files nor Redis. Field names ending in `_us` are
 //! microseconds.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::observe::{ChainProbe, Cost, Probe, Proof, ServerInfo};
+use crate::observe::{
+    ChainProbe, Cost, Played, Probe, Proof, Protocol, Recovery, ReplayedStep, ServerInfo, Snapshot, Timing,
+};
 use crate::policy::{Backend, Persistence};
-use crate::words::{Code, Decision, Evidence, Finding, KnownFrom, OutagePolicy, State, Verdict};
+use crate::words::{Basis, Code, Decision, Evidence, Finding, KnownFrom, OutagePolicy, State, Verdict};
 
 /// The version of this model; a reader refuses another.
 pub const REPORT_VERSION: u32 = 1;
@@ -50,10 +54,110 @@ pub struct Service {
     pub persistence: Persistence,
     /// A row for each operation of each use, in the file's order.
     pub rows: Vec<Row>,
+    /// What became of each use as a whole, in the file's order; only those that touch Redis.
+    pub uses: Vec<UseReport>,
     /// The requests, in the file's order.
     pub requests: Vec<RequestRow>,
+    /// The scenarios that were played, run by run.
+    pub scenes: Vec<SceneReport>,
+    /// The uses' own protocols, replayed on a healthy server.
+    pub replays: Vec<ReplayReport>,
     /// All findings: those that count most first, then in the file's order.
     pub findings: Vec<Finding>,
+}
+
+/// A use as a whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UseReport {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// What a use of this kind promises.
+    pub guarantee: String,
+    /// A cell for each state, in order.
+    pub cells: Vec<UseCell>,
+    /// What callers that come again by themselves add up to, where the file says that there are such.
+    pub repeats: Option<Repeats>,
+}
+
+/// What became of a use in a state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UseCell {
+    /// The state.
+    pub state: State,
+    /// Whether anything can be said at all; where not, the lists are empty and mean nothing.
+    pub proven: bool,
+    /// What broke the guarantee; empty where it was kept.
+    pub guarantee: Vec<Loss>,
+    /// What kept legitimate users from being served; empty where they were.
+    pub availability: Vec<Loss>,
+}
+
+/// A finding that took something away from a use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loss {
+    /// Which.
+    pub code: Code,
+    /// What it rests on.
+    pub basis: Basis,
+    /// In how many runs it was seen, where that was counted.
+    pub seen: Option<usize>,
+    /// Of how many.
+    pub of: Option<usize>,
+}
+
+/// What one caller that comes again by itself adds up to, by arithmetic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Repeats {
+    /// How often it comes again.
+    pub every_us: u64,
+    /// How many of its calls meet an outage of a minute.
+    pub calls_in_a_minute: u64,
+    /// How many of its calls meet an outage of an hour.
+    pub calls_in_an_hour: u64,
+}
+
+/// One run of a use's scenario in a state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SceneReport {
+    /// The use.
+    #[serde(rename = "use")]
+    pub use_name: String,
+    /// The state.
+    pub state: State,
+    /// Whether the state outlasted the calls, or ended inside of them.
+    pub timing: Timing,
+    /// How many times as long as declared the use's durations were.
+    pub scaled: u32,
+    /// Whether a key that nobody touched was still there after the state.
+    pub canary_survived: bool,
+    /// Every call, in order.
+    pub calls: Vec<Played>,
+    /// What each key of the scenario held once the server answered again.
+    pub after: BTreeMap<String, Snapshot>,
+    /// What it held at the end.
+    pub end: BTreeMap<String, Snapshot>,
+    /// Whether the state held.
+    pub proof: Proof,
+}
+
+/// One replay of a use's own protocol on a healthy server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayReport {
+    /// The use.
+    #[serde(rename = "use")]
+    pub use_name: String,
+    /// What was replayed, and what came of it.
+    pub what: Protocol,
+    /// What was done, in order.
+    pub steps: Vec<ReplayedStep>,
 }
 
 /// A use and an operation.
@@ -106,6 +210,9 @@ pub struct CellReport {
     pub budget_us: Option<u64>,
     /// The scheduling jitter beside the probes; an excess within it (at most 25 ms) does not count.
     pub jitter_us: u64,
+    /// When the operation first succeeded after the state, on a connection from before it; none where that was not
+    /// looked at.
+    pub recovery: Option<Recovery>,
     /// Whether the state held.
     pub proof: Proof,
     /// What the cell comes to.
