@@ -52,7 +52,7 @@ fn a_client_that_never_reconnects_does_not_come_back_where_it_lost_its_connectio
         finding.observed
     );
     assert!(finding.cause.contains("reconnect: never"), "{}", finding.cause);
-    assert_eq!(cell(&report, "never-close.acquire", Paused).findings.contains(&Code::NoRecovery), true);
+    assert!(cell(&report, "never-close.acquire", Paused).findings.contains(&Code::NoRecovery));
 }
 
 #[test]

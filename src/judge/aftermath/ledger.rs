@@ -96,8 +96,16 @@ fn foreign_value(probe: &Probe) -> Option<&str> {
     let Reply::Answered(Answer::Value(value)) = &probe.reply else { return None };
     // Actors of a scenario read what others wrote, and say so by another run's number; only what is no value of the
     // key's at all is foreign. A probe's own key holds its own identity.
-    let crossed = probe.own_key && value.contains("audit-") && !value.contains(probe.id.as_str());
+    let crossed = probe.own_key && value.contains("audit-") && !names(value, &probe.id);
     crossed.then_some(value.as_str())
+}
+
+/// Whether the value names this probe, and not one whose number only begins alike.
+fn names(value: &str, id: &str) -> bool {
+    value.match_indices(id).any(|(at, _)| {
+        let next = value[at + id.len()..].chars().next();
+        next.is_none_or(|next| !next.is_ascii_digit())
+    })
 }
 
 #[cfg(test)]
