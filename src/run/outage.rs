@@ -14,6 +14,7 @@ use super::aftermath::{Aftermath, Witnessed};
 use super::collect::Collected;
 use super::jitter::Jitter;
 use super::server::Hand;
+use super::straddle::Ending;
 use super::{Event, Run, RunError, prepare, scene};
 use crate::clients::ProbeClient;
 use crate::kinds::Phase;
@@ -33,12 +34,16 @@ const AT_ONCE: usize = 32;
 ///
 /// `room` is what the batch may open of connections. All but those that show the way back are closed once the server
 /// answers again, and their room is given to the next batch.
+///
+/// Where the state has to end inside the calls and did not, nothing is collected and the answer is no: it is worth
+/// another try, unless this is the `last`.
 pub(super) async fn run(
     run: &Arc<Run>,
     batch: &Batch,
     mut room: Option<OwnedSemaphorePermit>,
+    last: bool,
     collected: &Collected,
-) -> Result<(), RunError> {
+) -> Result<bool, RunError> {
     // The semaphore is never closed.
     let preparing = run.preparing.acquire().await;
     let mut server = run.workshop.start(batch.persistence).await?;
@@ -92,8 +97,11 @@ pub(super) async fn run(
     let (left, jitter_us) = match batch.ends {
         Some(ends) => {
             tokio::time::sleep_until(began + ends).await;
-            let left = holding.leave(&mut server).await;
+            let end = Ending::begins(run.clock);
+            let mut left = holding.leave(&mut server).await;
+            let end = end.over(run.clock);
             join(&mut playing, &mut acted, batch).await?;
+            left.proof = end.proof(left.proof, &acted);
             (left, jitter.worst_us())
         }
         None => {
@@ -103,6 +111,10 @@ pub(super) async fn run(
         }
     };
     left.barrier?;
+    if batch.ends.is_some() && !left.proof.held() && !last {
+        server.shutdown().await;
+        return Ok(false);
+    }
     let answers_since = Instant::now();
     (run.events)(Event::StateEnded(batch.state));
 
@@ -117,7 +129,7 @@ pub(super) async fn run(
     // On one connection calls are settled in the order in which they were made, and an operation's own probes come
     // before the scenarios' for its way back.
     acted.sort_by_key(|acted| acted.index);
-    let kept = close_all_but_the_first(&mut acted, batch);
+    let kept = close_all_but_the_awake(&mut acted, batch);
     if let Some(room) = &mut room {
         let spare = room.num_permits().saturating_sub(kept);
         drop(room.split(spare));
@@ -125,7 +137,7 @@ pub(super) async fn run(
     let witnessed = Witnessed { proof: left.proof, jitter_us, ledger, holding: batch.ends.is_none() };
     Aftermath { run, batch, casts, acted, witnessed, answers_since }.settle(&server, collected).await?;
     server.shutdown().await;
-    Ok(())
+    Ok(true)
 }
 
 /// A part that was played, with the clients that it holds until the end.
@@ -154,13 +166,11 @@ async fn join(playing: &mut JoinSet<Acted>, acted: &mut Vec<Acted>, batch: &Batc
     Ok(())
 }
 
-/// Closes every connection but those of the first probe of each operation, and says how many are left.
-fn close_all_but_the_first(acted: &mut [Acted], batch: &Batch) -> usize {
-    let mut seen = BTreeSet::new();
+/// Closes every connection but those that show the way back, and says how many are left.
+fn close_all_but_the_awake(acted: &mut [Acted], batch: &Batch) -> usize {
     let mut kept = 0;
     for one in acted {
-        let first = one.part.first_call(batch.state).is_some_and(|(key, ..)| seen.insert(key));
-        if first && batch.ends.is_none() {
+        if one.awake && batch.ends.is_none() {
             kept += one.clients.len();
         } else {
             one.clients.clear();
