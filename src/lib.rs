@@ -15,3 +15,6 @@ pub mod report;
 pub mod run;
 pub mod text;
 pub mod words;
+
+#[cfg(test)]
+mod cases;

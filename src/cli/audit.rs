@@ -129,7 +129,7 @@ async fn carried_out(
     progress: &OnceLock<Arc<Progress>>,
 ) -> anyhow::Result<Ended> {
     let binary = ServerBinary::find(args.redis_server.as_deref()).await?;
-    let setinfo = binary.knows_setinfo();
+    let setinfo = binary.setinfo_waits();
     let exe = std::env::current_exe().context("the path of this program is not known")?;
     let workshop = Workshop::open(binary, exe).await?;
     let limits = Limits::of(open_file_limit(), ephemeral_ports());

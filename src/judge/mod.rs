@@ -108,7 +108,7 @@ pub fn lint(file: &PolicyFile) -> Vec<Finding> {
     merge::merge(file, accept::accept(file, found))
 }
 
-/// Judges what was seen of one of the plan's files. `setinfo` says whether the server knows `CLIENT SETINFO`.
+/// Judges what was seen of one of the plan's files. `setinfo` says whether `CLIENT SETINFO` waits in a pause.
 pub fn judge(plan: &Plan, file_index: usize, observations: &Observations, setinfo: bool) -> Judgement {
     let file = &plan.files[file_index];
     let cells: Vec<_> = observations.cells.iter().filter(|cell| cell.key.file == file_index).collect();

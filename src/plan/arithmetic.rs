@@ -11,8 +11,8 @@ use crate::words::{Decision, State};
 /// The longest that one call can take in a state, for a client that was connected before it began; none where it can
 /// take for ever. An operation of several commands stops at its first error, so it costs no more than one command.
 ///
-/// `setinfo` says whether the server knows `CLIENT SETINFO` (Redis 7.2 and later, Valkey); where that is not known, the
-/// longer of the two answers is given.
+/// `setinfo` says whether `CLIENT SETINFO` waits in a pause (everywhere but on Redis 7.0, which rejects it at once);
+/// where that is not known, the longer of the two answers is given.
 pub fn worst_case(client: &Client, state: State, setinfo: Option<bool>) -> Option<Duration> {
     let mut total = Duration::ZERO;
     for attempt in 1..=client.attempts {

@@ -110,7 +110,7 @@ pub enum Target {
 }
 
 impl Plan {
-    /// Lays out a run over these files, within these limits, on a server that knows `CLIENT SETINFO` or not.
+    /// Lays out a run over these files, within these limits, on a server where `CLIENT SETINFO` waits or not.
     pub fn new(files: Vec<Arc<PolicyFile>>, wishes: &Wishes, limits: Limits, setinfo: bool) -> Plan {
         let (only, give_up) = (&wishes.only[..], wishes.give_up);
         let source = Source { files: &files, only, give_up, setinfo };

@@ -38,7 +38,7 @@ fn a_paused_call_costs_its_timeout_times_its_attempts_and_its_waits() {
 }
 
 #[test]
-fn a_handshake_that_waits_costs_the_connect_timeout_instead_and_setinfo_waits_only_where_it_is_known() {
+fn a_handshake_that_waits_costs_the_connect_timeout_instead_and_setinfo_waits_only_on_some_servers() {
     let client = "{command_timeout: 2s, connect_timeout: 300ms, attempts: 3, backoff: 50ms, on_timeout: close, handshake: setinfo}";
     let hello = client.replace("setinfo", "hello");
     assert_eq!(worst_ms(client, State::Paused, Some(false)), Some(6_100));

@@ -151,7 +151,7 @@ impl Reconnect {
 pub enum Handshake {
     /// Nothing.
     None,
-    /// `CLIENT SETINFO`: known to servers from 7.2 on, rejected at once by older ones.
+    /// `CLIENT SETINFO`: known to servers from 7.2 on. Redis 7.0 rejects it at once, even in a pause.
     Setinfo,
     /// `HELLO 3`, then `CLIENT SETINFO`.
     Hello,

@@ -66,9 +66,12 @@ impl ServerBinary {
         Ok(ServerBinary { path, info, version })
     }
 
-    /// Whether the server knows `CLIENT SETINFO`, which clients then send when they connect.
-    pub fn knows_setinfo(&self) -> bool {
-        self.info.name == "valkey-server" || self.version >= Version(7, 2, 0)
+    /// Whether `CLIENT SETINFO`, which clients send when they connect, waits in a pause as other commands do.
+    ///
+    /// Servers from 7.2 on know it. Those before 7.0 look no further than at `CLIENT` before they let it wait, and only
+    /// 7.0 rejects the subcommand that it does not know at once.
+    pub fn setinfo_waits(&self) -> bool {
+        !(Version(7, 0, 0)..Version(7, 2, 0)).contains(&self.version)
     }
 }
 
@@ -128,6 +131,16 @@ mod tests {
         let (_, said, version) = read("Redis server v=8.0-rc1 sha=0 bits=64");
         assert_eq!((said.as_str(), version), ("8.0-rc1", Version(8, 0, 0)));
         assert!(Version(8, 10, 2) > Version(8, 2, 3), "versions compare by number, not by text");
+    }
+
+    #[test]
+    fn the_library_name_waits_in_a_pause_everywhere_but_on_7_0() {
+        let waits = |version| {
+            let (info, version) = parse(&format!("Redis server v={version} sha=0")).unwrap();
+            ServerBinary { path: PathBuf::new(), info, version }.setinfo_waits()
+        };
+        let versions = ["6.2.5", "7.0.0", "7.0.15", "7.2.0", "8.10.2"];
+        assert_eq!(versions.map(waits), [true, false, false, true, true]);
     }
 
     #[test]

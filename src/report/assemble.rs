@@ -20,7 +20,7 @@ pub struct RunInfo {
     pub run: String,
     /// The seed of everything random in the run.
     pub seed: u64,
-    /// Whether the server knows `CLIENT SETINFO`.
+    /// Whether `CLIENT SETINFO` waits in a pause of this server.
     pub setinfo: bool,
 }
 

@@ -129,7 +129,7 @@ pub(super) async fn run(
     // On one connection calls are settled in the order in which they were made, and an operation's own probes come
     // before the scenarios' for its way back.
     acted.sort_by_key(|acted| acted.index);
-    let kept = close_all_but_the_awake(&mut acted, batch);
+    let kept = close_all_that_rest(&mut acted, batch);
     if let Some(room) = &mut room {
         let spare = room.num_permits().saturating_sub(kept);
         drop(room.split(spare));
@@ -166,15 +166,10 @@ async fn join(playing: &mut JoinSet<Acted>, acted: &mut Vec<Acted>, batch: &Batc
     Ok(())
 }
 
-/// Closes every connection but those that show the way back, and says how many are left.
-fn close_all_but_the_awake(acted: &mut [Acted], batch: &Batch) -> usize {
-    let mut kept = 0;
-    for one in acted {
-        if one.awake && batch.ends.is_none() {
-            kept += one.clients.len();
-        } else {
-            one.clients.clear();
-        }
+/// Closes every connection but those that show an operation's way back, and says how many are left.
+fn close_all_that_rest(acted: &mut [Acted], batch: &Batch) -> usize {
+    for one in acted.iter_mut().filter(|one| !one.awake || batch.ends.is_some()) {
+        one.clients.clear();
     }
-    kept
+    acted.iter().map(|one| one.clients.len()).sum()
 }

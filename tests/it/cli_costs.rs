@@ -56,7 +56,7 @@ fn whether_the_library_name_waits_in_a_pause_depends_on_the_server_and_the_arith
     let cost = costs_what_was_predicted(
         "{command_timeout: 200ms, connect_timeout: 80ms, attempts: 3, backoff: 50ms, on_timeout: close, handshake: setinfo}",
     );
-    // Servers before 7.2 reject CLIENT SETINFO at once, so the command itself waits.
+    // Redis 7.0 rejects CLIENT SETINFO at once, so the command itself waits.
     assert!([700, 460].contains(&(cost as u64)), "{cost}");
 }
 

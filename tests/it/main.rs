@@ -5,6 +5,7 @@
 mod aftermath;
 mod cli_costs;
 mod cli_ends;
+mod cli_limits;
 mod cli_portfolio;
 mod cli_reports;
 mod command;

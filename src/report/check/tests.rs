@@ -247,7 +247,7 @@ fn names_that_others_wrote_are_read_back_as_they_were() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(crate::cases::cases(48))]
     #[test]
     fn any_names_are_read_back_as_they_were(text in sample::any_text()) {
         let report = sample::written_by(sample::report(), &text);

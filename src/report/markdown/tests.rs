@@ -189,7 +189,7 @@ fn a_name_like_a_marker_does_not_end_the_table() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(crate::cases::cases(48))]
     #[test]
     fn no_text_changes_the_shape_of_the_table(text in sample::any_text()) {
         let (ordinary, _) = shape(&table(&sample::report()));

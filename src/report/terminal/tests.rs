@@ -181,7 +181,7 @@ fn long_names_are_shortened_in_the_table_and_escapes_never_reach_the_terminal() 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(crate::cases::cases(48))]
     #[test]
     fn nothing_that_others_wrote_controls_the_terminal(text in sample::any_text(), columns in 0_usize..200) {
         let report = sample::written_by(sample::report(), &text);
