@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::arithmetic::{later_attempt_in_a_pause, longest_wait};
+use super::arithmetic::later_attempt_in_a_pause;
+use crate::clients::shortest_wait;
 use crate::kinds::{ALONE, Act, Begins, GoesOn, Kind, Phase};
 use crate::observe::Timing;
 use crate::policy::{Client, OnTimeout, Use};
@@ -119,7 +120,7 @@ impl Caller<'_> {
 }
 
 /// When a state has to end, counted from the calls' begin, so that it ends between the first attempt's deadline and the
-/// second one's: half of the second attempt's time after it began. None where no such instant exists: a single attempt,
+/// second one's: half of the second attempt's time after it began, at the earliest that the wait between them allows. None where no such instant exists: a single attempt,
 /// no timeout, or a second attempt that does not wait.
 pub(super) fn straddles(client: &Client, state: State, setinfo: bool, give_up: Duration) -> Option<Duration> {
     if client.attempts < 2 || state != State::Paused {
@@ -127,7 +128,7 @@ pub(super) fn straddles(client: &Client, state: State, setinfo: bool, give_up: D
         return None;
     }
     let second = later_attempt_in_a_pause(client, Some(setinfo))?;
-    let ends = client.command_timeout? + longest_wait(client.backoff, 1) + second / 2;
+    let ends = client.command_timeout? + shortest_wait(client.backoff, 1) + second / 2;
     (!second.is_zero() && ends + second < give_up).then_some(ends)
 }
 

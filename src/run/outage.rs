@@ -14,6 +14,7 @@ use super::aftermath::{Aftermath, Witnessed};
 use super::collect::Collected;
 use super::jitter::Jitter;
 use super::server::Hand;
+use super::straddle::Ending;
 use super::{Event, Run, RunError, prepare, scene};
 use crate::clients::ProbeClient;
 use crate::kinds::Phase;
@@ -33,12 +34,16 @@ const AT_ONCE: usize = 32;
 ///
 /// `room` is what the batch may open of connections. All but those that show the way back are closed once the server
 /// answers again, and their room is given to the next batch.
+///
+/// Where the state has to end inside the calls and did not, nothing is collected and the answer is no: it is worth
+/// another try, unless this is the `last`.
 pub(super) async fn run(
     run: &Arc<Run>,
     batch: &Batch,
     mut room: Option<OwnedSemaphorePermit>,
+    last: bool,
     collected: &Collected,
-) -> Result<(), RunError> {
+) -> Result<bool, RunError> {
     // The semaphore is never closed.
     let preparing = run.preparing.acquire().await;
     let mut server = run.workshop.start(batch.persistence).await?;
@@ -92,8 +97,11 @@ pub(super) async fn run(
     let (left, jitter_us) = match batch.ends {
         Some(ends) => {
             tokio::time::sleep_until(began + ends).await;
-            let left = holding.leave(&mut server).await;
+            let end = Ending::begins(run.clock);
+            let mut left = holding.leave(&mut server).await;
+            let end = end.over(run.clock);
             join(&mut playing, &mut acted, batch).await?;
+            left.proof = end.proof(left.proof, &acted);
             (left, jitter.worst_us())
         }
         None => {
@@ -103,6 +111,10 @@ pub(super) async fn run(
         }
     };
     left.barrier?;
+    if batch.ends.is_some() && !left.proof.held() && !last {
+        server.shutdown().await;
+        return Ok(false);
+    }
     let answers_since = Instant::now();
     (run.events)(Event::StateEnded(batch.state));
 
@@ -125,7 +137,7 @@ pub(super) async fn run(
     let witnessed = Witnessed { proof: left.proof, jitter_us, ledger, holding: batch.ends.is_none() };
     Aftermath { run, batch, casts, acted, witnessed, answers_since }.settle(&server, collected).await?;
     server.shutdown().await;
-    Ok(())
+    Ok(true)
 }
 
 /// A part that was played, with the clients that it holds until the end.

@@ -269,6 +269,11 @@ impl CallerPart {
         played
     }
 
+    /// Whether its first call is made as soon as the state has begun.
+    pub(super) fn begins_at_once(&self) -> bool {
+        self.act.begins == Begins::AtOnce
+    }
+
     /// The operation that it calls first.
     pub(super) fn first_call(&self, state: State) -> Option<CellKey> {
         let (operation_index, ..) = *self.calls.first()?;
