@@ -41,7 +41,9 @@ impl Source<'_> {
                 let cast = Cast::of(used, state);
                 let bound = self.bound(policy, use_index, state);
                 for (operation_index, operation) in used.operations.iter().enumerate() {
-                    let played = cast.first_calls(operation.name()) * counts.scenes;
+                    // On a healthy server a scenario is a control of its own: its calls are not made by the use's client.
+                    let scenes = if state.is_outage() { counts.scenes } else { 0 };
+                    let played = cast.first_calls(operation.name()) * scenes;
                     let samples = counts.cells.saturating_sub(played);
                     let what = Target::Cell(CellKey { file, use_index, operation_index, state });
                     let job = Job { what, samples, connections: samples, calls: samples, bound, ends: None };

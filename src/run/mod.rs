@@ -137,8 +137,8 @@ impl Run {
                 let wanted = batch.connections.min(this.plan.connections);
                 let permits = u32::try_from(wanted).unwrap_or(u32::MAX);
                 // The semaphore is never closed.
-                let _room = room.acquire_many(permits).await;
-                outage::run(&this, batch, &collected).await
+                let room = room.acquire_many_owned(permits).await.ok();
+                outage::run(&this, batch, room, &collected).await
             });
         }
         while let Some(ended) = batches.join_next().await {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -29,7 +30,15 @@ const MARGIN: Duration = Duration::from_secs(5);
 const AT_ONCE: usize = 32;
 
 /// Runs one server in one state.
-pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) -> Result<(), RunError> {
+///
+/// `room` is what the batch may open of connections. All but those that show the way back are closed once the server
+/// answers again, and their room is given to the next batch.
+pub(super) async fn run(
+    run: &Arc<Run>,
+    batch: &Batch,
+    mut room: Option<OwnedSemaphorePermit>,
+    collected: &Collected,
+) -> Result<(), RunError> {
     // The semaphore is never closed.
     let preparing = run.preparing.acquire().await;
     let mut server = run.workshop.start(batch.persistence).await?;
@@ -107,6 +116,11 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
     // On one connection calls are settled in the order in which they were made, and an operation's own probes come
     // before the scenarios' for its way back.
     acted.sort_by_key(|acted| acted.index);
+    let kept = close_all_but_the_first(&mut acted, batch);
+    if let Some(room) = &mut room {
+        let spare = room.num_permits().saturating_sub(kept);
+        drop(room.split(spare));
+    }
     let witnessed = Witnessed { proof: left.proof, jitter_us, ledger, holding: batch.ends.is_none() };
     Aftermath { run, batch, casts, acted, witnessed }.settle(&server, collected).await?;
     server.shutdown().await;
@@ -135,4 +149,19 @@ async fn join(playing: &mut JoinSet<Acted>, acted: &mut Vec<Acted>, batch: &Batc
         acted.push(one);
     }
     Ok(())
+}
+
+/// Closes every connection but those of the first probe of each operation, and says how many are left.
+fn close_all_but_the_first(acted: &mut [Acted], batch: &Batch) -> usize {
+    let mut seen = BTreeSet::new();
+    let mut kept = 0;
+    for one in acted {
+        let first = one.part.first_call(batch.state).is_some_and(|(key, ..)| seen.insert(key));
+        if first && batch.ends.is_none() {
+            kept += one.clients.len();
+        } else {
+            one.clients.clear();
+        }
+    }
+    kept
 }

@@ -8,6 +8,7 @@ mod cli_ends;
 mod cli_portfolio;
 mod cli_reports;
 mod command;
+mod correctness;
 mod docs;
 mod processes;
 mod redis_reaper;

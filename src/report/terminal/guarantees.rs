@@ -39,9 +39,10 @@ impl Shown {
             return calm(Verdict::Inconclusive, "not proven");
         }
         let losses = if line == 0 { &cell.guarantee } else { &cell.availability };
-        // What nobody accepted is what a reader has to see.
         let accepted = |loss: &Loss| service.accepts(&used.name, loss.code, cell.state);
-        let Some(first) = losses.iter().find(|loss| !accepted(loss)).or(losses.first()) else {
+        // What was seen is worse than what is implied, and what nobody accepted is worse than what somebody did.
+        let worst = losses.iter().min_by_key(|loss| (loss.basis != Basis::OnServer, accepted(loss)));
+        let Some(first) = worst else {
             return calm(Verdict::Conforms, LINES[line].1);
         };
         let (mark, style) = match first.basis {

@@ -111,6 +111,18 @@ fn a_lost_guarantee_is_named_with_its_count_and_one_that_follows_from_a_policy_i
 }
 
 #[test]
+fn an_accepted_loss_that_was_seen_is_not_hidden_behind_an_implied_one() {
+    let mut report = sample::report();
+    let service = &mut report.services[0];
+    let implied = service.uses[0].cells[1].availability[0].clone();
+    service.uses[1].cells[2].availability.insert(0, implied);
+    let accepted = service.findings.iter_mut().find(|finding| finding.accepted.is_some()).unwrap();
+    accepted.code = crate::words::Code::LockHeldByNobody;
+    let text = plain(&report, 120);
+    assert!(text.contains("✗ lock-held-by-nobody 5 of 5 (accepted) +1"), "{text}");
+}
+
+#[test]
 fn a_guarantee_of_which_nothing_is_known_is_never_green() {
     let mut report = sample::report();
     for cell in report.services[0].uses.iter_mut().flat_map(|used| &mut used.cells) {
