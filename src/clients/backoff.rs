@@ -19,6 +19,15 @@ pub(crate) fn longest_wait(backoff: Backoff, failed_attempt: u32) -> Duration {
     }
 }
 
+/// The shortest wait after the failed attempt with this number (from 1).
+pub(crate) fn shortest_wait(backoff: Backoff, failed_attempt: u32) -> Duration {
+    let longest = longest_wait(backoff, failed_attempt);
+    match backoff {
+        Backoff::Exponential { jitter, .. } => longest.mul_f64(1.0 - jitter.clamp(0.0, 1.0)),
+        Backoff::None | Backoff::Fixed(_) => longest,
+    }
+}
+
 /// The wait after the failed attempt with this number (from 1), jitter drawn.
 pub(super) fn wait(backoff: Backoff, failed_attempt: u32, random: &mut StdRng) -> Duration {
     let longest = longest_wait(backoff, failed_attempt);
@@ -50,6 +59,7 @@ mod tests {
         let mut random = StdRng::seed_from_u64(7);
         let waits: Vec<_> = (0..1_000).map(|_| wait(EXPONENTIAL, 2, &mut random)).collect();
         let (least, most) = (waits.iter().min().unwrap(), waits.iter().max().unwrap());
+        assert_eq!(shortest_wait(EXPONENTIAL, 2), Duration::from_millis(10));
         assert!(*least >= Duration::from_millis(10) && *least < Duration::from_millis(11), "{least:?}");
         assert!(*most <= Duration::from_millis(20) && *most > Duration::from_millis(19), "{most:?}");
     }

@@ -10,5 +10,5 @@ mod probe;
 pub use connection::Target;
 pub use probe::{Clock, ProbeClient};
 
-pub(crate) use backoff::longest_wait;
+pub(crate) use backoff::{longest_wait, shortest_wait};
 pub(crate) use connection::reply_of;

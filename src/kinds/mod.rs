@@ -23,6 +23,7 @@ pub use custom::{CustomOperation, OkWhen};
 pub use field::{FieldSpec, FieldValue, Fields, Presence, Shape};
 pub use key::{KeyTemplate, ProbeId};
 pub use operation::{Call, Implied, Operation, OperationSpec};
+pub(crate) use scenario::ALONE;
 pub use scenario::{Act, Begins, GoesOn, Move, Phase, Scenario, Times};
 pub use step::{Command, Repeat, RespValue, Step, When};
 
@@ -125,7 +126,7 @@ fn no_relation(_: &Fields) -> Result<(), (&'static str, String)> {
 }
 
 #[cfg(test)]
-pub(crate) use lock::COMPARE_AND_DELETE;
+pub(crate) use {lock::COMPARE_AND_DELETE, rate_limit::COUNT};
 
 /// The name of one of our scripts, given its source or its hash.
 pub(crate) fn script_of(script: &str) -> Option<&'static str> {

@@ -60,7 +60,7 @@ static SCENARIO: Scenario =
     Scenario { acts: &[act("B", During, "U", TAKE).times(Times::OverTheLimit), act("D", After, "U", TAKE)] };
 
 /// Counts, and gives the counter its expiry in the same step.
-pub(super) const COUNT: &str = "local n = redis.call('incr', KEYS[1]) if n == 1 then redis.call('pexpire', KEYS[1], ARGV[1]) end return n";
+pub(crate) const COUNT: &str = "local n = redis.call('incr', KEYS[1]) if n == 1 then redis.call('pexpire', KEYS[1], ARGV[1]) end return n";
 
 const COUNTS_TWICE: Repeat = Repeat::TakesEffectAgain("a second run counts the same request twice");
 

@@ -131,5 +131,8 @@ pub(super) const fn call(operation: &'static str) -> Move {
     Move { operation, goes_on: GoesOn::LetIn }
 }
 
+/// A caller on a key of its own: what is played of operations that no scenario is known for.
+pub(crate) static ALONE: Act = act("C", Phase::During, "own", &[]);
+
 /// For kinds that no scenario is known for.
 pub(super) static NO_SCENARIO: Scenario = Scenario { acts: &[] };

@@ -76,10 +76,12 @@ impl Ledger {
         };
         let absent = if self.complete { (Tri::No, Tri::No) } else { (Tri::Unknown, Tri::Unknown) };
         let Some(entries) = self.by_port.get_mut(&port) else { return absent };
-        // A script that the server had forgotten is sent again with its source: the first command ran, and did nothing.
+        // The monitor lists names in capitals; a policy file may spell its commands otherwise. A script that the server
+        // had forgotten is sent again with its source: the first command ran, and did nothing.
         let wanted = |entry: &Entry| {
             !entry.taken
-                && (entry.name == attempt.command || (attempt.command == "EVALSHA" && entry.name == "EVAL"))
+                && (entry.name.eq_ignore_ascii_case(&attempt.command)
+                    || (attempt.command == "EVALSHA" && entry.name == "EVAL"))
         };
         let Some(first) = entries.iter().position(wanted) else { return absent };
         entries[first].taken = true;
@@ -146,6 +148,14 @@ mod tests {
             [(Tri::Yes, Tri::Yes), (Tri::Yes, Tri::No), (Tri::No, Tri::No), (Tri::No, Tri::No)]
         );
         assert_eq!(ledger.expected("l"), Some(vec!["a".to_owned()]));
+    }
+
+    #[test]
+    fn a_command_is_found_however_the_policy_file_spells_it() {
+        let mut ledger = Ledger::new(true);
+        ledger.enter(&ran(7, "SET f 1"));
+        let mut probe = timed_out(&[("set", Some(7)), ("set", Some(7))]);
+        assert_eq!(fates(&mut ledger, &mut probe), [(Tri::Yes, Tri::Yes), (Tri::No, Tri::No)]);
     }
 
     #[test]

@@ -23,7 +23,8 @@ impl Replay {
         let rest: Vec<&str> = parts.collect();
         match (name, rest.as_slice()) {
             ("SET", [key, value, options @ ..]) => {
-                let (there, has) = (self.keys.contains_key(*key), |option| options.contains(&option));
+                let there = self.keys.contains_key(*key);
+                let has = |wanted| options.iter().any(|option| option.eq_ignore_ascii_case(wanted));
                 self.change((has("NX") && there) || (has("XX") && !there), key, |keys| {
                     keys.insert((*key).to_owned(), vec![(*value).to_owned()]);
                 })
@@ -137,4 +138,96 @@ impl Replay {
 
 fn yes(so: bool) -> Tri {
     if so { Tri::Yes } else { Tri::No }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each of these commands, one after the other, changed; and what the key `k` then holds.
+    fn replayed(commands: &[&str]) -> (Vec<Tri>, Option<Vec<String>>) {
+        let mut replay = Replay::default();
+        let effects = commands
+            .iter()
+            .map(|command| replay.apply(&command.split(' ').map(str::to_owned).collect::<Vec<_>>()))
+            .collect();
+        (effects, replay.values("k"))
+    }
+
+    fn holds(values: &[&str]) -> Option<Vec<String>> {
+        Some(values.iter().map(|value| (*value).to_owned()).collect())
+    }
+
+    use Tri::{No, Unknown, Yes};
+
+    #[test]
+    fn set_keeps_to_its_conditions_in_capitals_or_not() {
+        assert_eq!(replayed(&["SET k a", "SET k b PX 5"]), (vec![Yes, Yes], holds(&["b"])));
+        assert_eq!(replayed(&["SET k a NX PX 5", "SET k b nx"]), (vec![Yes, No], holds(&["a"])));
+        assert_eq!(replayed(&["SET k a XX", "SET k a", "SET k b xx"]), (vec![No, Yes, Yes], holds(&["b"])));
+        assert_eq!(replayed(&["SETNX k a", "SETNX k b"]), (vec![Yes, No], holds(&["a"])));
+    }
+
+    #[test]
+    fn what_deletes_takes_effect_only_where_there_is_something_to_delete() {
+        for delete in ["DEL k", "GETDEL k"] {
+            assert_eq!(replayed(&[delete, "SET k a", delete, delete]).0, [No, Yes, Yes, No], "{delete}");
+        }
+    }
+
+    #[test]
+    fn what_compares_before_it_deletes_leaves_another_holders_key() {
+        let hash = ::redis::Script::new(crate::kinds::COMPARE_AND_DELETE).get_hash().to_owned();
+        let script = |token: &str| format!("EVALSHA {hash} 1 k {token}");
+        for (wrong, right) in [
+            ("DELEX k IFEQ b".to_owned(), "DELEX k IFEQ a".to_owned()),
+            ("DELIFEQ k b".to_owned(), "DELIFEQ k a".to_owned()),
+            (script("b"), script("a")),
+        ] {
+            let (effects, left) = replayed(&["SET k a", &wrong, &right, &right]);
+            assert_eq!((effects, left), (vec![Yes, No, Yes, No], holds(&[])), "{right}");
+        }
+    }
+
+    #[test]
+    fn each_count_takes_effect_by_the_command_and_by_the_script() {
+        let count = ::redis::Script::new(crate::kinds::COUNT).get_hash().to_owned();
+        let script = format!("EVALSHA {count} 1 k 60000");
+        assert_eq!(replayed(&["INCR k", &script, "INCR k"]), (vec![Yes, Yes, Yes], holds(&["3"])));
+    }
+
+    #[test]
+    fn an_expiry_needs_a_key() {
+        for expire in ["PEXPIRE k 5", "EXPIRE k 5"] {
+            assert_eq!(replayed(&[expire, "INCR k", expire]).0, [No, Yes, Yes]);
+        }
+    }
+
+    #[test]
+    fn a_list_gives_its_oldest_job_first_and_is_gone_with_its_last_one() {
+        assert_eq!(replayed(&["LPUSH k a", "LPUSH k b"]), (vec![Yes, Yes], holds(&["b", "a"])));
+        assert_eq!(replayed(&["LPUSH k a", "LPUSH k b", "RPOP k"]).1, holds(&["b"]));
+        assert_eq!(replayed(&["LPUSH k a", "RPOP k", "RPOP k"]), (vec![Yes, Yes, No], holds(&[])));
+    }
+
+    #[test]
+    fn a_job_that_is_moved_is_on_the_other_list() {
+        let moved = ["LPUSH q a", "LMOVE q k RIGHT LEFT", "LMOVE q k RIGHT LEFT"];
+        assert_eq!(replayed(&moved), (vec![Yes, Yes, No], holds(&["a"])));
+    }
+
+    #[test]
+    fn what_only_reads_changes_nothing() {
+        for read in ["GET k", "EXISTS k", "PTTL k", "LRANGE k 0 -1", "PING", "CLIENT SETINFO LIB-NAME x"] {
+            assert_eq!(replayed(&["SET k a", read]), (vec![Yes, No], holds(&["a"])), "{read}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_is_not_understood_takes_the_knowledge_of_its_keys_along() {
+        assert_eq!(replayed(&["SET k a", "APPEND k b", "DEL k"]), (vec![Yes, Unknown, Unknown], None));
+        assert_eq!(replayed(&["SET k a", "EVAL return 1 k"]), (vec![Yes, Unknown], None));
+        assert_eq!(replayed(&["APPEND other b", "SET k a"]), (vec![Unknown, Yes], holds(&["a"])));
+        assert_eq!(replayed(&["APPEND k b", "PEXPIRE k 5", "RPOP k"]).0, [Unknown, Unknown, Unknown]);
+    }
 }

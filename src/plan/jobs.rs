@@ -38,7 +38,7 @@ impl Source<'_> {
         for (file, policy) in self.files.iter().enumerate() {
             for use_index in self.uses(policy) {
                 let used = &policy.uses[use_index];
-                let cast = Cast::of(used, state);
+                let cast = Cast::of(used, state, Timing::Holding);
                 let bound = self.bound(policy, use_index, state);
                 for (operation_index, operation) in used.operations.iter().enumerate() {
                     // On a healthy server a scenario is a control of its own: its calls are not made by the use's client.
@@ -85,7 +85,7 @@ impl Source<'_> {
             for use_index in self.uses(policy) {
                 let used = &policy.uses[use_index];
                 let Some(ends) = straddles(&used.client, state, self.setinfo, self.give_up) else { continue };
-                let cast = Cast::of(used, state);
+                let cast = Cast::of(used, state, Timing::Straddling);
                 if scenes == 0 || cast.callers.is_empty() {
                     continue;
                 }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use super::arithmetic::{later_attempt_in_a_pause, longest_wait};
-use crate::kinds::{Act, Begins, GoesOn, Phase};
+use super::arithmetic::later_attempt_in_a_pause;
+use crate::clients::shortest_wait;
+use crate::kinds::{ALONE, Act, Begins, GoesOn, Kind, Phase};
+use crate::observe::Timing;
 use crate::policy::{Client, OnTimeout, Use};
 use crate::words::{Decision, Reply, State};
 
@@ -32,7 +34,10 @@ pub struct Caller<'a> {
 
 impl<'a> Cast<'a> {
     /// The callers of a use in a state.
-    pub fn of(used: &'a Use, state: State) -> Cast<'a> {
+    ///
+    /// A use that the file spells out in commands has no scenario. Where the state ends inside the calls, each of its
+    /// operations has a caller all the same: what a second attempt is told shows only there.
+    pub fn of(used: &'a Use, state: State, timing: Timing) -> Cast<'a> {
         let during = used.kind.spec().scenario.acts.iter().filter(|act| act.phase == Phase::During);
         let mut callers = Vec::new();
         for act in during {
@@ -52,6 +57,17 @@ impl<'a> Cast<'a> {
                 };
                 callers.push(Caller { clients, ..caller });
             }
+        }
+        if used.kind == Kind::Custom && timing == Timing::Straddling {
+            let calls = (0..used.operations.len()).map(|index| vec![(index, GoesOn::LetIn)]);
+            let alone = calls.enumerate().map(|(number, calls)| Caller {
+                act: &ALONE,
+                number,
+                calls,
+                clients: 1,
+                used,
+            });
+            callers.extend(alone);
         }
         Cast { callers }
     }
@@ -104,7 +120,7 @@ impl Caller<'_> {
 }
 
 /// When a state has to end, counted from the calls' begin, so that it ends between the first attempt's deadline and the
-/// second one's: half of the second attempt's time after it began. None where no such instant exists: a single attempt,
+/// second one's: half of the second attempt's time after it began, at the earliest that the wait between them allows. None where no such instant exists: a single attempt,
 /// no timeout, or a second attempt that does not wait.
 pub(super) fn straddles(client: &Client, state: State, setinfo: bool, give_up: Duration) -> Option<Duration> {
     if client.attempts < 2 || state != State::Paused {
@@ -112,6 +128,101 @@ pub(super) fn straddles(client: &Client, state: State, setinfo: bool, give_up: D
         return None;
     }
     let second = later_attempt_in_a_pause(client, Some(setinfo))?;
-    let ends = client.command_timeout? + longest_wait(client.backoff, 1) + second / 2;
+    let ends = client.command_timeout? + shortest_wait(client.backoff, 1) + second / 2;
     (!second.is_zero() && ends + second < give_up).then_some(ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::policy::{PolicyFile, Source, parse};
+
+    fn file(used: &str, client: &str) -> PolicyFile {
+        let text = format!(
+            "version: 1\nservice: s\nclient: {{command_timeout: 1s, {client}}}\nuses:\n  - {{name: u, {used}}}\n"
+        );
+        parse(Arc::new(Source { path: PathBuf::from("policies.yaml"), text })).unwrap()
+    }
+
+    /// For each caller: who, the operations that it can call, and how many clients it has.
+    fn cast(
+        used: &str,
+        client: &str,
+        state: State,
+        timing: Timing,
+    ) -> Vec<(&'static str, Vec<String>, usize)> {
+        let file = file(used, client);
+        let used = &file.uses[0];
+        let names = |calls: &[(usize, GoesOn)]| {
+            calls.iter().map(|(index, _)| used.operations[*index].name().to_owned()).collect()
+        };
+        let callers = Cast::of(used, state, timing).callers;
+        callers.iter().map(|caller| (caller.act.actor, names(&caller.calls), caller.clients)).collect()
+    }
+
+    const LOCK: &str = "kind: lock, key: 'l:${id}', ttl: 30s, on_outage:";
+
+    #[test]
+    fn a_caller_that_keeps_its_connection_has_one_and_one_that_closes_has_one_for_each_call_that_it_reaches()
+    {
+        let clients = |policy: &str, client: &str, state| {
+            let callers = cast(&format!("{LOCK} {policy}"), client, state, Timing::Holding);
+            callers.into_iter().map(|(actor, _, clients)| (actor, clients)).collect::<Vec<_>>()
+        };
+        let (keep, close) = ("on_timeout: keep", "on_timeout: close");
+        let one_each = [("B", 1), ("C", 1), ("A", 1)];
+        assert_eq!(clients("fail_open", keep, State::Paused), one_each);
+        assert_eq!(clients("fail_closed", close, State::Paused), one_each, "denied, it makes no second call");
+        assert_eq!(clients("propagate", close, State::Paused), one_each);
+        let through = [("B", 2), ("C", 2), ("A", 1)];
+        assert_eq!(clients("fail_open", close, State::Paused), through);
+        assert_eq!(clients("fail_closed", close, State::Healthy), through, "an answer may let it in");
+    }
+
+    #[test]
+    fn a_flow_ends_where_the_service_has_no_such_operation() {
+        let only = |operation: &str| {
+            let used = format!("{LOCK} fail_open, operations: [{operation}]");
+            cast(&used, "on_timeout: close", State::Paused, Timing::Holding)
+        };
+        let acquire = || vec!["acquire".to_owned()];
+        assert_eq!(only("acquire"), [("B", acquire(), 1), ("C", acquire(), 1)]);
+        assert_eq!(
+            only("release"),
+            [("A", vec!["release".to_owned()], 1)],
+            "nobody gets as far as B and C would"
+        );
+    }
+
+    #[test]
+    fn a_limiter_has_two_callers_more_than_it_lets_through_up_to_three() {
+        let callers = |limit: u32| {
+            let used = format!(
+                "kind: rate_limit, key: 'r:${{id}}', limit: {limit}, window: 1m, on_outage: fail_open"
+            );
+            cast(&used, "attempts: 1", State::Paused, Timing::Holding).len()
+        };
+        assert_eq!([callers(1), callers(3), callers(100)], [3, 5, 5]);
+    }
+
+    #[test]
+    fn readers_that_fall_back_write_back_and_who_waits_for_them_takes_a_call_longer() {
+        let cache = "kind: cache, key: 'c:${id}', ttl: 1m, on_outage: {read: fallback, write: fail_open, invalidate: fail_open}";
+        let file = file(cache, "on_timeout: close");
+        let cast = Cast::of(&file.uses[0], State::Paused, Timing::Holding);
+        assert_eq!((cast.first_calls("read"), cast.first_calls("invalidate")), (5, 1));
+        assert_eq!((cast.connections(), cast.calls(), cast.longest()), (5 * 2 + 2, 5 * 2 + 2, 2));
+    }
+
+    #[test]
+    fn operations_that_the_file_spells_out_have_callers_where_the_state_ends_inside_their_calls() {
+        let custom = "kind: custom, on_outage: fail_open, commands: {one: {run: [[INCR, 'x:${id}']]}, two: {run: [[GET, 'x:${id}']]}}";
+        let callers = |timing| cast(custom, "attempts: 2", State::Paused, timing);
+        assert_eq!(callers(Timing::Holding), []);
+        let alone = |name: &str| ("C", vec![name.to_owned()], 1);
+        assert_eq!(callers(Timing::Straddling), [alone("one"), alone("two")]);
+    }
 }

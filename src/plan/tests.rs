@@ -130,6 +130,14 @@ fn only_a_client_that_tries_again_is_probed_with_a_state_that_ends_inside_its_ca
     assert_eq!(ends(&plan("{command_timeout: 1s}")), []);
     let twice = plan("{command_timeout: 1s, attempts: 2, backoff: 100ms, on_timeout: keep}");
     assert_eq!(ends(&twice), [Duration::from_millis(1_600)], "between the deadlines at 1 s and 2.1 s");
+    let jitter = plan(
+        "{command_timeout: 1s, attempts: 2, on_timeout: keep, backoff: {exponential: {base: 4s, cap: 4s, jitter: 1}}}",
+    );
+    assert_eq!(
+        ends(&jitter),
+        [Duration::from_millis(1_500)],
+        "whatever the wait, the second is not over by then"
+    );
     let never = plan("{command_timeout: 1s, attempts: 2, on_timeout: close, reconnect: never}");
     assert_eq!(ends(&never), [], "a second attempt that does not wait leaves no such instant");
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{CellReport, Report, RequestCell, RequestRow, Row, Service};
-use crate::observe::{ChainProbe, Cost, Probe, Proof};
-use crate::words::{Code, Decision, Finding, OutagePolicy, Reply, Severity, State, Verdict};
+use super::{CellReport, Report, RequestCell, RequestRow, Row, Service, UseCell, UseReport};
+use crate::observe::{ChainProbe, Cost, Probe, Proof, Recovery};
+use crate::words::{Code, Decision, Finding, OutagePolicy, Reply, Severity, State, Verdict, human_us};
 
 impl Row {
     /// The use and the operation: `dataset-lock.acquire`.
@@ -108,6 +108,33 @@ impl Service {
     }
 }
 
+impl Service {
+    /// Whether the file accepts a code of a use in a state, wherever it was found there.
+    pub(super) fn accepts(&self, use_name: &str, code: Code, state: State) -> bool {
+        let about = |finding: &&Finding| {
+            finding.code == code
+                && finding.subject == use_name
+                && (finding.states.is_empty() || finding.states.contains(&state))
+        };
+        let mut found = self.findings.iter().filter(about).peekable();
+        found.peek().is_some() && found.all(|finding| finding.accepted.is_some())
+    }
+}
+
+impl UseReport {
+    /// The cell of a state, where the use has one.
+    pub(super) fn cell(&self, state: State) -> Option<&UseCell> {
+        self.cells.iter().find(|cell| cell.state == state)
+    }
+}
+
+impl UseCell {
+    /// Whether anything is known to have been lost.
+    pub(super) fn loses(&self) -> bool {
+        self.proven && !(self.guarantee.is_empty() && self.availability.is_empty())
+    }
+}
+
 impl Report {
     /// Every finding of every service.
     pub(super) fn findings(&self) -> impl Iterator<Item = &Finding> {
@@ -164,6 +191,34 @@ pub(super) fn samples_in_words(cells: &[(String, State, u64)]) -> String {
     samples(cells).into_iter().map(in_words).collect::<Vec<_>>().join(", ")
 }
 
+/// Below this the way back counts as immediate.
+const IMMEDIATE_US: u64 = 100_000;
+
+/// The ways back that were not immediate, state by state: `recovery: heartbeat.claim 310 ms after stopped`. An
+/// operation that never came back has a finding that says so.
+pub(super) fn recoveries_in_words(rows: &[Row]) -> Vec<String> {
+    let mut states: Vec<(State, Vec<(u64, String)>)> = Vec::new();
+    for (row, cell) in rows.iter().flat_map(|row| row.cells.iter().map(move |cell| (row, cell))) {
+        let Some(Recovery::After(us)) = cell.recovery else { continue };
+        if us <= IMMEDIATE_US {
+            continue;
+        }
+        match states.iter_mut().find(|(state, _)| *state == cell.state) {
+            Some((_, slow)) => slow.push((us, row.name())),
+            None => states.push((cell.state, vec![(us, row.name())])),
+        }
+    }
+    let in_words = |(state, mut slow): (State, Vec<(u64, String)>)| {
+        slow.sort_by_key(|(us, _)| std::cmp::Reverse(*us));
+        let named: Vec<String> =
+            slow.iter().take(MOST_NAMED).map(|(us, name)| format!("{name} {}", human_us(*us))).collect();
+        let more = slow.len() - named.len();
+        let more = if more > 0 { format!(", and {more} sooner") } else { String::new() };
+        format!("recovery: {}{more} after {state}", named.join(", "))
+    };
+    states.into_iter().map(in_words).collect()
+}
+
 /// The number of probes of each cell of the rows.
 pub(super) fn probes_of_rows<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<(String, State, u64)> {
     let cells = |row: &'a Row| row.cells.iter().map(|cell| (row.name(), cell.state, n(cell.cost)));
@@ -191,6 +246,22 @@ pub(super) fn states_in_words(states: &[State]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_slowest_ways_back_are_named_and_the_rest_counted() {
+        use crate::report::sample;
+        let mut rows = sample::report().services.remove(0).rows;
+        for (at, row) in (1_u64..).zip(&mut rows) {
+            for cell in row.cells.iter_mut().filter(|cell| cell.state == State::Paused) {
+                cell.recovery = Some(Recovery::After(at * 99_000));
+            }
+        }
+        let words = recoveries_in_words(&rows);
+        let paused = words.iter().find(|words| words.ends_with("after paused")).unwrap();
+        assert!(paused.starts_with("recovery: project-cache.write 594 ms, project-cache.read "), "{paused}");
+        assert!(paused.ends_with(", and 1 sooner after paused"), "{paused}");
+        assert_eq!(words.len(), 2, "{words:?}");
+    }
 
     #[test]
     fn cells_with_other_samples_are_named_while_they_are_few() {

@@ -1,12 +1,14 @@
 //! Sample reports for the tests of every renderer.
 
+mod aftermath;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::observe::{Attempt, ChainCall, ChainProbe, Cost, Probe, Proof, ServerInfo};
+use crate::observe::{Attempt, ChainCall, ChainProbe, Cost, Probe, Proof, Recovery, ServerInfo};
 use crate::policy::{Backend, Persistence, Source};
 use crate::words::{
     Answer, Code, Evidence, Finding, KnownFrom, OutagePolicy, Phase, Place, Reply, Severity, Span, State,
@@ -169,6 +171,8 @@ pub(super) fn report() -> Report {
     let revoke = row("jwt-revocation", "jwt_revocation", "revoke", FailClosed, "the logout is refused");
     let mut acquire = row("dataset-lock", "lock", "acquire", FailOpen, "runs unlocked");
     acquire.cells[1].accepted = vec![Code::DoubleEntry];
+    acquire.cells[1].recovery = Some(Recovery::After(9_000));
+    acquire.cells[2].recovery = Some(Recovery::After(310_000));
     let mut release = row("dataset-lock", "lock", "release", FailOpen, "left to expire");
     release.cells[2].verdict = Verdict::Inconclusive;
     release.cells[2].proof = Proof::NotProven("a probe was answered while the server was stopped".to_owned());
@@ -181,6 +185,7 @@ pub(super) fn report() -> Report {
         decision: None,
         cost: Cost::of([15_000_400; 20]),
         verdict: Verdict::Departs,
+        recovery: Some(Recovery::NotWithin(5_000_000)),
         findings: vec![Code::PolicyUnreachable],
         probes: probes(Paused, 15_000_400, &Reply::NeverReturned, 2),
         ..read.cells[1].clone()
@@ -206,6 +211,8 @@ pub(super) fn report() -> Report {
         finding(Code::PolicyUnreachable, "project-cache", &["read"], &[Paused], place("project-cache", 0)),
         finding(Code::Undecided, "project-cache", &["read"], &[], place("project-cache", 0)),
         finding(Code::RequestBudgetExceeded, "dataset-query", &[], &[Paused], place("500ms", 0)),
+        finding(Code::LateExecution, "jwt-revocation", &["revoke"], &[Paused], place("fail_closed", 0)),
+        finding(Code::LateExecution, "project-cache", &["write"], &[Paused], place("project-cache", 0)),
         finding(Code::FaultNotProven, "dataset-lock", &["release"], &[Stopped], place("dataset-lock", 0)),
         finding(
             Code::ValidRequestRefused,
@@ -231,7 +238,7 @@ pub(super) fn report() -> Report {
             request_cell(Stopped, 140, "ends at project-cache.read: the error climbed to the caller"),
         ],
     }];
-    Report {
+    let mut report = Report {
         version: REPORT_VERSION,
         tool: "redis-outage-audit 0.1.0".to_owned(),
         run: "a1b2c3".to_owned(),
@@ -252,7 +259,9 @@ pub(super) fn report() -> Report {
             findings,
         }],
         verdict: Verdict::Departs,
-    }
+    };
+    report.services.iter_mut().for_each(aftermath::fill);
+    report
 }
 
 /// The report with two services, the second with another name.
@@ -287,6 +296,7 @@ pub(super) fn written_by(mut report: Report, text: &str) -> Report {
             request.calls.iter_mut().for_each(set);
             request.cells.iter_mut().for_each(|cell| set(&mut cell.ends));
         }
+        aftermath::written_by(service, text);
         for finding in &mut service.findings {
             for field in [
                 &mut finding.subject,

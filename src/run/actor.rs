@@ -102,10 +102,10 @@ impl Part {
         }
     }
 
-    /// The operation that it calls first, and how; none for a request, which is a sum of others.
-    pub(super) fn first_call(&self, state: State) -> Option<(CellKey, ProbeId, Vec<Step>)> {
+    /// The operation that it calls first; none for a request, which is a sum of others.
+    pub(super) fn first_call(&self, state: State) -> Option<CellKey> {
         match self {
-            Part::Cell(key, id, steps) => Some((*key, id.clone(), steps.clone())),
+            Part::Cell(key, ..) => Some(*key),
             Part::Chain(..) => None,
             Part::Caller(_, caller) => caller.first_call(state),
         }

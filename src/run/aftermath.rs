@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::actor::{Cast, Outcome, Part};
 use super::collect::Collected;
@@ -39,11 +40,14 @@ pub(super) struct Aftermath<'a> {
     pub(super) casts: Vec<Cast>,
     pub(super) acted: Vec<Acted>,
     pub(super) witnessed: Witnessed,
+    /// When the server answered again.
+    pub(super) answers_since: Instant,
 }
 
 impl Aftermath<'_> {
     /// Takes stock, and hands over what was seen.
     pub(super) async fn settle(mut self, server: &Server, collected: &Collected) -> Result<(), RunError> {
+        let recovering = if self.witnessed.holding { self.recovering() } else { JoinSet::new() };
         let mut hand = Hand::on(server.addr()).await?;
         let (mut cells, chains) = self.outcomes();
         let mut scenes: Vec<Staged> = self.casts.drain(..).flat_map(|cast| cast.scenes).collect();
@@ -79,7 +83,7 @@ impl Aftermath<'_> {
             });
         }
 
-        let mut recoveries = if self.witnessed.holding { self.recoveries().await? } else { BTreeMap::new() };
+        let mut recoveries = recovered(recovering).await?;
         for (key, probes) in std::mem::take(&mut cells) {
             let recovery = recoveries.remove(&key);
             let (proof, jitter_us) = (self.witnessed.proof.clone(), self.witnessed.jitter_us);
@@ -127,29 +131,37 @@ impl Aftermath<'_> {
         (cells, chains)
     }
 
-    /// When each operation first succeeds again, on a client that was connected before the outage.
-    async fn recoveries(&mut self) -> Result<BTreeMap<CellKey, Recovery>, RunError> {
+    /// Looks for each operation's first success on a client that was connected before the outage, and was not put to
+    /// rest: beside everything else, and on keys of its own.
+    fn recovering(&mut self) -> Recovering {
         let mut waiting = JoinSet::new();
-        let mut seen = std::collections::BTreeSet::new();
-        for mut acted in self.acted.drain(..) {
-            let Some((key, id, steps)) = acted.part.first_call(self.batch.state) else { continue };
-            if !seen.insert(key) {
-                continue;
-            }
+        for acted in self.acted.iter_mut().filter(|acted| acted.awake) {
+            let Some(key) = acted.part.first_call(self.batch.state) else { continue };
             let used = &self.run.plan.files[key.file].uses[key.use_index];
-            let budget = used.operations[key.operation_index].budget.recovery;
+            let operation = &used.operations[key.operation_index];
+            let id = self.run.probe_id();
+            let steps = operation.operation.steps(&used.call(&id));
+            let budget = operation.budget.recovery;
             let window = budget.map_or(WINDOW, |line| WINDOW.max(line.limit + Duration::from_millis(500)));
+            let (mut clients, since) = (std::mem::take(&mut acted.clients), self.answers_since);
             waiting.spawn(async move {
-                let client = acted.clients.first_mut()?;
-                Some((key, recovery(client, &id, &steps, window).await))
+                let client = clients.first_mut()?;
+                Some((key, recovery(client, &id, &steps, since, window).await))
             });
         }
-        let mut recoveries = BTreeMap::new();
-        while let Some(one) = waiting.join_next().await {
-            recoveries.extend(one.map_err(|error| RunError::Internal(error.to_string()))?);
-        }
-        Ok(recoveries)
+        waiting
     }
+}
+
+/// What each operation's way back came to, as soon as it is known.
+type Recovering = JoinSet<Option<(CellKey, Recovery)>>;
+
+async fn recovered(mut recovering: Recovering) -> Result<BTreeMap<CellKey, Recovery>, RunError> {
+    let mut recoveries = BTreeMap::new();
+    while let Some(one) = recovering.join_next().await {
+        recoveries.extend(one.map_err(|error| RunError::Internal(error.to_string()))?);
+    }
+    Ok(recoveries)
 }
 
 /// The snapshots of all scenes' slots, scene by scene.

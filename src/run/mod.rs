@@ -13,6 +13,7 @@ mod prepare;
 mod recovery;
 mod scene;
 mod server;
+mod straddle;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -76,6 +77,9 @@ pub enum RunError {
 /// after the other wait side by side, where all at once would first compete and then idle together.
 const PREPARING_AT_ONCE: usize = 2;
 
+/// How often a state that has to end inside the calls is tried: on a busy machine it may end too late.
+const TRIES: usize = 3;
+
 /// What a run is carried out with.
 pub struct Run {
     plan: Arc<Plan>,
@@ -136,9 +140,14 @@ impl Run {
                 let batch = &this.plan.outages[index];
                 let wanted = batch.connections.min(this.plan.connections);
                 let permits = u32::try_from(wanted).unwrap_or(u32::MAX);
-                // The semaphore is never closed.
-                let room = room.acquire_many_owned(permits).await.ok();
-                outage::run(&this, batch, room, &collected).await
+                for left in (0..TRIES).rev() {
+                    // The semaphore is never closed.
+                    let room = Arc::clone(&room).acquire_many_owned(permits).await.ok();
+                    if outage::run(&this, batch, room, left == 0, &collected).await? {
+                        break;
+                    }
+                }
+                Ok::<(), RunError>(())
             });
         }
         while let Some(ended) = batches.join_next().await {

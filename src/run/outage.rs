@@ -14,6 +14,7 @@ use super::aftermath::{Aftermath, Witnessed};
 use super::collect::Collected;
 use super::jitter::Jitter;
 use super::server::Hand;
+use super::straddle::Ending;
 use super::{Event, Run, RunError, prepare, scene};
 use crate::clients::ProbeClient;
 use crate::kinds::Phase;
@@ -33,12 +34,16 @@ const AT_ONCE: usize = 32;
 ///
 /// `room` is what the batch may open of connections. All but those that show the way back are closed once the server
 /// answers again, and their room is given to the next batch.
+///
+/// Where the state has to end inside the calls and did not, nothing is collected and the answer is no: it is worth
+/// another try, unless this is the `last`.
 pub(super) async fn run(
     run: &Arc<Run>,
     batch: &Batch,
     mut room: Option<OwnedSemaphorePermit>,
+    last: bool,
     collected: &Collected,
-) -> Result<(), RunError> {
+) -> Result<bool, RunError> {
     // The semaphore is never closed.
     let preparing = run.preparing.acquire().await;
     let mut server = run.workshop.start(batch.persistence).await?;
@@ -85,15 +90,18 @@ pub(super) async fn run(
         }
         playing.spawn(async move {
             let outcome = part.play(&mut own, give_up).await;
-            Acted { job, index, part, outcome, clients: own }
+            Acted { job, index, part, outcome, clients: own, awake: false }
         });
     }
     let mut acted = Vec::new();
     let (left, jitter_us) = match batch.ends {
         Some(ends) => {
             tokio::time::sleep_until(began + ends).await;
-            let left = holding.leave(&mut server).await;
+            let end = Ending::begins(run.clock);
+            let mut left = holding.leave(&mut server).await;
+            let end = end.over(run.clock);
             join(&mut playing, &mut acted, batch).await?;
+            left.proof = end.proof(left.proof, &acted);
             (left, jitter.worst_us())
         }
         None => {
@@ -103,6 +111,11 @@ pub(super) async fn run(
         }
     };
     left.barrier?;
+    if batch.ends.is_some() && !left.proof.held() && !last {
+        server.shutdown().await;
+        return Ok(false);
+    }
+    let answers_since = Instant::now();
     (run.events)(Event::StateEnded(batch.state));
 
     // A stopped server ran nothing of what was sent to it, and its monitor ended with it.
@@ -116,15 +129,15 @@ pub(super) async fn run(
     // On one connection calls are settled in the order in which they were made, and an operation's own probes come
     // before the scenarios' for its way back.
     acted.sort_by_key(|acted| acted.index);
-    let kept = close_all_but_the_first(&mut acted, batch);
+    let kept = close_all_that_rest(&mut acted, batch);
     if let Some(room) = &mut room {
         let spare = room.num_permits().saturating_sub(kept);
         drop(room.split(spare));
     }
     let witnessed = Witnessed { proof: left.proof, jitter_us, ledger, holding: batch.ends.is_none() };
-    Aftermath { run, batch, casts, acted, witnessed }.settle(&server, collected).await?;
+    Aftermath { run, batch, casts, acted, witnessed, answers_since }.settle(&server, collected).await?;
     server.shutdown().await;
-    Ok(())
+    Ok(true)
 }
 
 /// A part that was played, with the clients that it holds until the end.
@@ -134,6 +147,8 @@ pub(super) struct Acted {
     pub(super) part: Part,
     pub(super) outcome: Option<Outcome>,
     pub(super) clients: Vec<ProbeClient>,
+    /// Whether its clients went on as their settings say once it had ended; the others rest.
+    pub(super) awake: bool,
 }
 
 /// Waits for all parts. One client of each operation goes on as its settings say, so that its way back can be seen; the
@@ -142,8 +157,8 @@ async fn join(playing: &mut JoinSet<Acted>, acted: &mut Vec<Acted>, batch: &Batc
     let mut awake = BTreeSet::new();
     while let Some(ended) = playing.join_next().await {
         let mut one = ended.map_err(|error| RunError::Internal(error.to_string()))?;
-        let first = one.part.first_call(batch.state).is_some_and(|(key, ..)| awake.insert(key));
-        if !first {
+        one.awake = one.part.first_call(batch.state).is_some_and(|key| awake.insert(key));
+        if !one.awake {
             one.clients.iter_mut().for_each(ProbeClient::rest);
         }
         acted.push(one);
@@ -151,17 +166,10 @@ async fn join(playing: &mut JoinSet<Acted>, acted: &mut Vec<Acted>, batch: &Batc
     Ok(())
 }
 
-/// Closes every connection but those of the first probe of each operation, and says how many are left.
-fn close_all_but_the_first(acted: &mut [Acted], batch: &Batch) -> usize {
-    let mut seen = BTreeSet::new();
-    let mut kept = 0;
-    for one in acted {
-        let first = one.part.first_call(batch.state).is_some_and(|(key, ..)| seen.insert(key));
-        if first && batch.ends.is_none() {
-            kept += one.clients.len();
-        } else {
-            one.clients.clear();
-        }
+/// Closes every connection but those that show an operation's way back, and says how many are left.
+fn close_all_that_rest(acted: &mut [Acted], batch: &Batch) -> usize {
+    for one in acted.iter_mut().filter(|one| !one.awake || batch.ends.is_some()) {
+        one.clients.clear();
     }
-    kept
+    acted.iter().map(|one| one.clients.len()).sum()
 }

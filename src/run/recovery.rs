@@ -1,4 +1,7 @@
 //! The way back: how long after an outage an operation first succeeds on a connection from before it.
+//!
+//! It is measured from the moment at which the server answered again, beside everything else that happens then: a
+//! client that reconnects meanwhile would otherwise look as if it had never been away.
 
 use std::time::Duration;
 
@@ -14,14 +17,15 @@ pub(super) const WINDOW: Duration = Duration::from_millis(1_500);
 /// The pause between two tries.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// Calls until it is answered, or until the window is over.
+/// Calls until it is answered, or until the window is over, which began when the server answered again. The key is no
+/// caller's of the outage, so that looking changes nothing of what is left there.
 pub(super) async fn recovery(
     client: &mut ProbeClient,
     id: &ProbeId,
     steps: &[Step],
+    began: Instant,
     window: Duration,
 ) -> Recovery {
-    let began = Instant::now();
     let us = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
     loop {
         let left = window.saturating_sub(began.elapsed());

@@ -91,17 +91,18 @@ impl Staged {
         let fields = used.fields.scaled(scaled);
         let mut slots = BTreeMap::new();
         let mut actors = BTreeMap::new();
+        let cast = Cast::of(used, key.state, key.timing);
+        for caller in &cast.callers {
+            actors.entry((caller.act.actor, caller.number)).or_insert_with(|| run.probe_id());
+        }
         for act in used.kind.spec().scenario.acts {
             slots.entry(act.slot).or_insert_with(|| run.probe_id());
             for number in 0..act.times.of(&used.fields) {
                 actors.entry((act.actor, number)).or_insert_with(|| run.probe_id());
             }
         }
-        let waiting_for = Cast::of(used, key.state)
-            .callers
-            .iter()
-            .filter(|caller| caller.act.begins != Begins::AfterFirstCalls)
-            .count();
+        let waiting_for =
+            cast.callers.iter().filter(|caller| caller.act.begins != Begins::AfterFirstCalls).count();
         let first_calls = Arc::new(FirstCalls { left: AtomicUsize::new(waiting_for), made: Notify::new() });
         let canary = format!("{}:canary", run.probe_id());
         Staged { key, file, fields, scaled, slots, actors, canary, first_calls, played: Vec::new() }
@@ -129,7 +130,7 @@ impl Staged {
         let acts = used.kind.spec().scenario.acts;
         let mut parts = Vec::new();
         let mut clients = Vec::new();
-        for caller in Cast::of(used, self.key.state).callers {
+        for caller in Cast::of(used, self.key.state, self.key.timing).callers {
             let Some(id) = self.actors.get(&(caller.act.actor, caller.number)) else { continue };
             let act_index = acts.iter().position(|act| std::ptr::eq(act, caller.act)).unwrap_or(0);
             let calls = caller
@@ -268,16 +269,15 @@ impl CallerPart {
         played
     }
 
-    /// The operation that it calls first, and how.
-    pub(super) fn first_call(&self, state: State) -> Option<(CellKey, ProbeId, Vec<Step>)> {
-        let (operation_index, _, steps) = self.calls.first()?;
-        let key = CellKey {
-            file: self.file_index,
-            use_index: self.use_index,
-            operation_index: *operation_index,
-            state,
-        };
-        Some((key, self.id.clone(), steps.clone()))
+    /// Whether its first call is made as soon as the state has begun.
+    pub(super) fn begins_at_once(&self) -> bool {
+        self.act.begins == Begins::AtOnce
+    }
+
+    /// The operation that it calls first.
+    pub(super) fn first_call(&self, state: State) -> Option<CellKey> {
+        let (operation_index, ..) = *self.calls.first()?;
+        Some(CellKey { file: self.file_index, use_index: self.use_index, operation_index, state })
     }
 
     /// The cell that a call of this operation belongs to.

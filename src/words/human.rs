@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A cost in microseconds for a reader: `0.05 ms`, `12 ms`, `2.00 s`.
+/// A cost or a life in microseconds for a reader: `0.05 ms`, `12 ms`, `2.00 s`, `180 s`, `24 h`.
 pub fn human_us(us: u64) -> String {
     match us {
         0..10 => "< 0.01 ms".to_owned(),
@@ -11,8 +11,21 @@ pub fn human_us(us: u64) -> String {
         9_950..999_500 => format!("{:.0} ms", millis(us)),
         999_500..9_995_000 => format!("{:.2} s", seconds(us)),
         9_995_000..99_950_000 => format!("{:.1} s", seconds(us)),
-        _ => format!("{:.0} s", seconds(us)),
+        99_950_000..299_500_000 => format!("{:.0} s", seconds(us)),
+        _ => long(us),
     }
+}
+
+/// Minutes, hours or days, each with the next smaller unit where there is a rest.
+fn long(us: u64) -> String {
+    let rounded = |unit: u64| us.saturating_add(unit / 2) / unit;
+    let (seconds, minutes, hours) = (rounded(1_000_000), rounded(60_000_000), rounded(3_600_000_000));
+    let (count, unit, rest, smaller) = match (seconds, minutes) {
+        (..3_600, _) => (seconds / 60, "min", seconds % 60, "s"),
+        (_, ..2_880) => (minutes / 60, "h", minutes % 60, "min"),
+        _ => (hours / 24, "d", hours % 24, "h"),
+    };
+    if rest == 0 { format!("{count} {unit}") } else { format!("{count} {unit} {rest} {smaller}") }
 }
 
 /// A declared duration in microseconds, exactly: `250 ms`, `1.5 s`.
@@ -66,6 +79,28 @@ mod tests {
         for (us, text) in cases {
             assert_eq!(human_us(us), text, "{us}");
         }
+    }
+
+    #[test]
+    fn a_long_life_has_two_units_at_most_and_reads_as_it_was_declared_just_after_it_began() {
+        let seconds = [
+            (179.7, "180 s"),
+            (299.4, "299 s"),
+            (299.6, "5 min"),
+            (599.0, "9 min 59 s"),
+            (3_599.4, "59 min 59 s"),
+            (3_599.9, "1 h"),
+            (5_400.0, "1 h 30 min"),
+            (86_399.6, "24 h"),
+            (86_340.0, "23 h 59 min"),
+            (172_799.9, "2 d"),
+            (604_800.0, "7 d"),
+            (630_000.0, "7 d 7 h"),
+        ];
+        for (seconds, text) in seconds {
+            assert_eq!(human_us(micros(Duration::from_secs_f64(seconds))), text);
+        }
+        assert!(human_us(u64::MAX).ends_with(" h"));
     }
 
     #[test]

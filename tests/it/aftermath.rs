@@ -1,7 +1,6 @@
 //! Where each departure can show, and where it can't: every kind of use, with clients that keep and that close their
 //! connection, denying and failing open, in one run.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
@@ -9,6 +8,7 @@ use redis_outage_audit::report::Report;
 use redis_outage_audit::words::{Code, State};
 
 use crate::command::Folder;
+use crate::shown::{self, on_server};
 
 /// Each kind with the fields that it needs.
 const KINDS: [(&str, &str); 10] = [
@@ -64,34 +64,14 @@ fn report() -> &'static Report {
     REPORT.get_or_init(|| {
         let folder = Folder::with(&everything());
         let (_, report) = folder.report(&["--samples", "8"]);
-        let unproven: Vec<_> = report.services[0]
-            .rows
-            .iter()
-            .flat_map(|row| &row.cells)
-            .filter(|cell| !cell.proof.held())
-            .collect();
-        assert!(unproven.is_empty(), "{unproven:?}");
-        assert!(report.notes.iter().all(|note| !note.contains("could not be removed")), "{:?}", report.notes);
+        shown::proven_and_clean(&report);
         report
     })
 }
 
-/// The uses that have a finding of this code, and on which operation: `lock-keep-denies.acquire`.
-fn with(report: &Report, code: Code, state: State) -> BTreeSet<String> {
-    let findings = report.services.iter().flat_map(|service| &service.findings);
-    findings
-        .filter(|finding| finding.code == code && finding.states.contains(&state))
-        .filter(|finding| finding.basis == redis_outage_audit::words::Basis::OnServer)
-        .flat_map(|finding| {
-            finding.operations.iter().map(|operation| format!("{}.{operation}", finding.subject))
-        })
-        .collect()
-}
-
 #[track_caller]
 fn shows_only(code: Code, state: State, wanted: &[&str]) {
-    let wanted: BTreeSet<String> = wanted.iter().map(|one| (*one).to_owned()).collect();
-    assert_eq!(with(report(), code, state), wanted, "{code} in {state}");
+    shown::only(report(), code, state, wanted);
 }
 
 use State::{Paused, Stopped};
@@ -231,10 +211,10 @@ fn nothing_runs_late_on_a_closed_connection_or_a_stopped_server_and_nothing_runs
         ] {
             shows_only(code, state, &[]);
         }
-        assert_eq!(with(report(), Code::DataLostWithServer, state), BTreeSet::new());
+        assert!(shown::findings(report(), Code::DataLostWithServer, state).next().is_none());
     }
     shows_only(Code::LateExecution, Stopped, &[]);
-    let late = with(report(), Code::LateExecution, Paused);
+    let late = on_server(report(), Code::LateExecution, Paused);
     assert!(!late.is_empty() && late.iter().all(|name| name.contains("-keep-")), "{late:?}");
     // What is told in particular is not told in general too.
     assert!(!late.contains("lock-keep-denies.acquire"), "{late:?}");

@@ -10,7 +10,7 @@ use crate::command::{Folder, cell, found, p50_ms, request};
 /// A use of the kind `lock` with this client.
 fn lock(client: &str, rest: &str) -> String {
     format!(
-        "version: 1\nservice: shop\nclient: {client}\nuses:\n  - name: cart-lock\n    kind: lock\n    key: cart:${{id}}\n    ttl: 30s\n    on_outage: fail_open\n{rest}"
+        "version: 1\nservice: shop\nclient: {client}\nuses:\n  - name: cart-lock\n    kind: lock\n    key: cart:${{id}}\n    ttl: 30s\n    operations: [acquire]\n    on_outage: fail_open\n{rest}"
     )
 }
 

@@ -9,8 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::command::{Ended, Folder};
 use crate::processes::until;
 
-const USE: &str =
-    "uses:\n  - {name: cart-lock, kind: lock, key: 'cart:${id}', ttl: 30s, on_outage: fail_open}\n";
+const USE: &str = "uses:\n  - {name: cart-lock, kind: lock, key: 'cart:${id}', ttl: 30s, operations: [acquire], on_outage: fail_open}\n";
 
 fn slow() -> Folder {
     Folder::with(&format!("version: 1\nservice: shop\nclient: {{command_timeout: 10s}}\n{USE}"))

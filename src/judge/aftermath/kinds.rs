@@ -31,7 +31,11 @@ fn for_how_long(found: &Found) -> String {
 
 /// What the callers of an act were told.
 fn told(played: Option<&Played>) -> &str {
-    played.map_or("nothing", |played| played.probe.reply.class())
+    match played {
+        None => "nothing",
+        Some(played) if played.told_no() => "no",
+        Some(played) => played.probe.reply.class(),
+    }
 }
 
 fn jwt_revocation(run: &Scene) -> Vec<Departure> {

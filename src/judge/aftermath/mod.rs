@@ -48,15 +48,7 @@ pub(super) fn findings(
         let operation = &used.operations[cell.key.operation_index];
         let departures = cell.probes.iter().map(|probe| ledger::of_probe(used, operation, probe));
         let each: Vec<Vec<Departure>> = departures.collect();
-        found.extend(counted(
-            file,
-            used,
-            cell.key.use_index,
-            cell.key.state,
-            Timing::Holding,
-            &each,
-            believable,
-        ));
+        found.extend(counted(used, cell.key.use_index, cell.key.state, "", &each, believable));
     }
     most_specific(found)
 }
@@ -110,16 +102,28 @@ fn of_scene(file: &PolicyFile, key: SceneKey, runs: &[&Scene], believable: &Beli
             departures
         })
         .collect();
-    counted(file, used, key.use_index, key.state, key.timing, &each, believable)
+    let scaled = runs.iter().map(|run| run.scaled).max().unwrap_or(1);
+    counted(used, key.use_index, key.state, &conditions(key.timing, scaled), &each, believable)
 }
 
-/// One finding for each code and operation, with how many of the runs showed it.
+/// What a reader has to know of the runs beside their number.
+fn conditions(timing: Timing, scaled: u32) -> String {
+    let mut conditions = String::new();
+    if timing == Timing::Straddling {
+        conditions.push_str(", the state ending inside the call");
+    }
+    if scaled > 1 {
+        conditions.push_str(&format!(", with durations {scaled} times as long as declared"));
+    }
+    conditions
+}
+
+/// One finding for each code and operation, with how many of the runs showed it, under these conditions.
 fn counted(
-    file: &PolicyFile,
     used: &Use,
     use_index: usize,
     state: State,
-    timing: Timing,
+    conditions: &str,
     each: &[Vec<Departure>],
     believable: &Believable,
 ) -> Vec<Found> {
@@ -142,10 +146,6 @@ fn counted(
             continue;
         }
         let declared = &used.operations[operation_index];
-        let when = match timing {
-            Timing::Holding => String::new(),
-            Timing::Straddling => ", the state ending inside the call".to_owned(),
-        };
         found.push(Found {
             code,
             subject: Subject::Operation { use_index, operation_index },
@@ -154,12 +154,11 @@ fn counted(
             basis: if code.basis() == Basis::Implied { Basis::OnServer } else { code.basis() },
             seen: Some((count, each.len())),
             declared: declared.on_outage.name().to_owned(),
-            observed: format!("{costs} ({count} of {}{when})", each.len()),
+            observed: format!("{costs} ({count} of {}{conditions})", each.len()),
             cause: cause(used, state),
             knob: knobs::knob(code).to_owned(),
         });
     }
-    let _ = file;
     found
 }
 

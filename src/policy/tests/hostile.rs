@@ -84,7 +84,7 @@ fn quick(text: &str) {
     survive(text);
     let took = begun.elapsed();
     // Far above what it takes, and far below what an input that explodes takes.
-    assert!(took < Duration::from_secs(10), "{took:?}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
 }
 
 #[test]

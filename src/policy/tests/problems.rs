@@ -45,10 +45,14 @@ fn durations_say_how_they_are_written() {
         ("5us", &["below a millisecond"]),
         ("[1s]", &["is a list", "a duration"]),
         ("", &["is empty"]),
-        ("none", &["no duration"]),
     ] {
         says(&lock_with("").replace("ttl: 30s", &format!("ttl: {written}")), parts);
     }
+    // Only a lock can be without a life.
+    says(
+        &lock_with("").replace("kind: lock", "kind: session").replace("ttl: 30s", "ttl: none"),
+        &["no duration"],
+    );
 }
 
 #[test]

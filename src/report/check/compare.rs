@@ -6,6 +6,7 @@ use super::{Comparison, Difference, Document};
 use crate::report::facts::is_about_the_run;
 use crate::report::format::{Stated, parse_cost, parse_number};
 use crate::report::markdown::grid::Grid;
+use crate::report::markdown::guarantees::{each_use, guarantees};
 use crate::report::markdown::tables::{self, NEVER_RETURNED, column, declared};
 use crate::report::{Report, RequestCell, Row};
 use crate::text::clean;
@@ -17,7 +18,7 @@ const PART: f64 = 0.25;
 const LEAST_US: f64 = 50_000.0;
 
 /// What comparing two cells came to.
-enum Outcome {
+pub(super) enum Outcome {
     Same,
     /// The document is stale; whether that was observed or is declared.
     Differs {
@@ -41,10 +42,16 @@ pub(super) fn all(document: &Document, report: &Report) -> Comparison {
         |at, title, stated, holds| operation_cell(rows[at], title, stated, holds),
         &mut comparison,
     );
+    all_requests(document, report, &mut comparison);
+    all_guarantees(document, report, &mut comparison);
+    comparison
+}
+
+fn all_requests(document: &Document, report: &Report, comparison: &mut Comparison) {
     let requests = tables::requests(report);
     let stated = match &document.requests {
         Some(stated) => stated.clone(),
-        None if requests.rows.is_empty() => return comparison,
+        None if requests.rows.is_empty() => return,
         None => Grid { heads: requests.heads.clone(), rows: Vec::new() },
     };
     let cells: Vec<_> = tables::each_request(report).map(|(_, row, cell)| (row.rate, cell)).collect();
@@ -53,9 +60,26 @@ pub(super) fn all(document: &Document, report: &Report) -> Comparison {
         &requests,
         &[column::SERVICE, column::REQUEST, column::STATE],
         |at, title, stated, holds| request_cell(cells[at].0, cells[at].1, title, stated, holds),
-        &mut comparison,
+        comparison,
     );
-    comparison
+}
+
+fn all_guarantees(document: &Document, report: &Report, comparison: &mut Comparison) {
+    let holds = guarantees(report);
+    let Some(stated) = &document.guarantees else {
+        if !holds.rows.is_empty() {
+            comparison.differences.push(Difference::NewTable("guarantees".to_owned()));
+        }
+        return;
+    };
+    let uses: Vec<_> = each_use(report).map(|(_, used)| used).collect();
+    grids(
+        stated,
+        &holds,
+        &[column::SERVICE, column::USE],
+        |at, title, stated, holds| super::guarantees::cell(uses[at], title, stated, holds),
+        comparison,
+    );
 }
 
 /// Compares two tables: columns by title, rows by their key columns (the nth of a key with the nth), cells by `cell`.

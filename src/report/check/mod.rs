@@ -1,6 +1,7 @@
 //! `--check`: whether the table in a document still says what was observed. Noise never makes it differ.
 
 mod compare;
+mod guarantees;
 pub(super) mod read;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use super::markdown::{BEGIN, DocumentError, END, grid::Grid, read_between_marker
 pub struct Document {
     operations: Grid,
     requests: Option<Grid>,
+    guarantees: Option<Grid>,
 }
 
 /// Why a document could not be compared.
@@ -48,6 +50,8 @@ pub enum Difference {
         /// Whether that was observed; otherwise the policy file declares it.
         observed: bool,
     },
+    /// The document lacks a table.
+    NewTable(String),
     /// The document lacks a row.
     NewRow(String),
     /// The document has a row that nothing corresponds to.
@@ -67,6 +71,7 @@ impl std::fmt::Display for Difference {
             Difference::Cell { at, stated, holds, observed: false } => {
                 write!(f, "{at}: the file says {stated}, declared {holds}")
             }
+            Difference::NewTable(table) => write!(f, "{table}: the file has no such table"),
             Difference::NewRow(row) => write!(f, "{row}: the file has no such row"),
             Difference::LostRow(row) => write!(f, "{row}: in the file, and no longer declared"),
             Difference::NewColumn(column) => write!(f, "{column}: the file has no such column"),

@@ -7,12 +7,16 @@ use crate::report::markdown::grid::{Grid, Head};
 use crate::report::markdown::tables::column;
 use crate::text::clean;
 
-/// The document's failure table, and its table of requests; none where it has no failure table.
+/// The document's failure table, and its tables of requests and of guarantees; none where it has no failure table.
 pub(super) fn document(markdown: &str) -> Option<Document> {
     let grids = grids(markdown);
     let find =
         |title: &str| grids.iter().find(|grid| grid.heads.iter().any(|head| head.title == title)).cloned();
-    Some(Document { operations: find(column::OPERATION)?, requests: find(column::REQUEST) })
+    Some(Document {
+        operations: find(column::OPERATION)?,
+        requests: find(column::REQUEST),
+        guarantees: find(column::PROMISES),
+    })
 }
 
 /// Every table, as plain text.

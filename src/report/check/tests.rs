@@ -210,6 +210,75 @@ fn what_this_run_could_not_prove_is_not_held_against_the_table() {
 }
 
 #[test]
+fn a_changed_guarantee_is_a_difference() {
+    let differences = after(|report| {
+        let uses = &mut report.services[0].uses;
+        uses[0].guarantee = "a token is refused".to_owned();
+        uses[1].cells[1].availability = uses[1].cells[2].availability.clone();
+        uses[1].cells[2].availability.clear();
+    });
+    assert_eq!(
+        differences,
+        [
+            "jwt-revocation, promises: the file says a revoked token is refused, declared a token is refused",
+            "dataset-lock, paused: the file says lost: double-entry (implied, accepted); users served, observed lost: double-entry (implied, accepted); users not served: lock-held-by-nobody (5 of 5)",
+            "dataset-lock, stopped: the file says lost: double-entry (implied, accepted); users not served: lock-held-by-nobody (5 of 5), observed lost: double-entry (implied, accepted); users served",
+        ]
+    );
+    // What was computed is not what was seen.
+    let seen = after(|report| {
+        report.services[0].uses[1].cells[1].guarantee[0].basis = crate::words::Basis::OnServer;
+    });
+    assert_eq!(seen.len(), 1, "{seen:?}");
+    let lost = after(|report| drop(report.services[0].uses.remove(2)));
+    assert_eq!(lost, ["project-cache: in the file, and no longer declared"]);
+}
+
+#[test]
+fn runs_that_do_not_agree_never_trip_it_and_a_new_loss_in_one_of_them_does() {
+    // The file says "in some runs": now it was seen in all, and in none.
+    let seen_in =
+        |seen: usize| after(move |report| report.services[0].uses[2].cells[2].guarantee[0].seen = Some(seen));
+    assert_eq!(seen_in(5), [""; 0]);
+    assert_eq!(after(|report| report.services[0].uses[2].cells[2].guarantee.clear()), [""; 0]);
+    // The file says "5 of 5": now it was seen in some, and in all of fewer.
+    let wavers = |seen, of| {
+        after(move |report| {
+            let loss = &mut report.services[0].uses[1].cells[2].availability[0];
+            (loss.seen, loss.of) = (Some(seen), Some(of));
+        })
+    };
+    assert_eq!([wavers(4, 5), wavers(3, 3)].concat(), [""; 0]);
+    let new = after(|report| {
+        let uses = &mut report.services[0].uses;
+        uses[0].cells[2].guarantee = uses[2].cells[2].guarantee.clone();
+    });
+    assert_eq!(new.len(), 1, "{new:?}");
+    let unproven = compared(&sample::report(), |report| {
+        let cell = &mut report.services[0].uses[2].cells[1];
+        cell.proven = false;
+        cell.availability.clear();
+    });
+    assert_eq!(unproven.differences, []);
+    assert_eq!(unproven.not_compared, ["project-cache, paused"]);
+}
+
+#[test]
+fn a_document_from_before_there_were_guarantees_is_stale() {
+    let text = markdown::table(&sample::report());
+    let at = text.find("| use            |").unwrap();
+    let older = read::document(&text[..at]).unwrap();
+    let differences = compare(&older, &sample::report()).differences;
+    assert_eq!(
+        differences.iter().map(Difference::to_string).collect::<Vec<_>>(),
+        ["guarantees: the file has no such table"]
+    );
+    let mut report = sample::report();
+    report.services[0].uses.clear();
+    assert_eq!(compare(&older, &report), Comparison::default(), "there is nothing that it lacks");
+}
+
+#[test]
 fn a_table_that_a_person_touched_is_still_read() {
     let text = markdown::table(&sample::report()).replace("dataset-lock.acquire", "`dataset-lock.acquire`");
     let text = text.lines().map(|line| line.replace("  ", " ")).collect::<Vec<_>>().join("\n");

@@ -5,6 +5,7 @@
 
 mod document;
 pub(super) mod grid;
+pub(super) mod guarantees;
 pub(super) mod tables;
 #[cfg(test)]
 mod tests;
@@ -37,12 +38,16 @@ pub enum WriteError {
     Output(#[from] OutputError),
 }
 
-/// The failure table, the requests below it, and what they rest on.
+/// The failure table, the requests and the guarantees below it, and what they rest on.
 pub fn table(report: &Report) -> String {
     let mut text = tables::operations(report).render();
     let requests = tables::requests(report);
     if !requests.rows.is_empty() {
         text.push_str(&format!("\n{}", requests.render()));
+    }
+    let guarantees = guarantees::guarantees(report);
+    if !guarantees.rows.is_empty() {
+        text.push_str(&format!("\n{}", guarantees.render()));
     }
     text.push_str(&format!("\n{}\n", legend(report)));
     text
@@ -93,6 +98,12 @@ fn legend(report: &Report) -> String {
     }
     if rows().any(|row| row.cells.is_empty() || row.cells.iter().any(|c| c.evidence == Evidence::Declared)) {
         parts.push("Not measured: only declared.".to_owned());
+    }
+    if report.services.iter().any(|service| !service.uses.is_empty()) {
+        parts.push(
+            "Guarantees: n of n is how many runs of a use's scenario showed it; implied: follows from what is declared."
+                .to_owned(),
+        );
     }
     escape(&parts.join(" "))
 }

@@ -23,6 +23,8 @@ pub(in crate::report) mod column {
     pub(in crate::report) const ENDS: &str = "how it ends";
     pub(in crate::report) const COST: &str = "cost";
     pub(in crate::report) const PREDICTED: &str = "predicted";
+    pub(in crate::report) const USE: &str = "use";
+    pub(in crate::report) const PROMISES: &str = "promises";
     pub(in crate::report) const WAITING: &str = "waiting";
 }
 
@@ -96,21 +98,21 @@ pub(in crate::report) fn each_request(
     )
 }
 
-fn head(title: &str, figures: bool) -> Head {
+pub(super) fn head(title: &str, figures: bool) -> Head {
     Head { title: title.to_owned(), figures }
 }
 
-fn heads(report: &Report, columns: &[(&str, bool)]) -> Vec<Head> {
+pub(super) fn heads(report: &Report, columns: &[(&str, bool)]) -> Vec<Head> {
     let service = (report.services.len() > 1).then_some((column::SERVICE, false));
     service.iter().chain(columns).map(|(title, figures)| head(title, *figures)).collect()
 }
 
-fn service_cell(report: &Report, service: &Service) -> Vec<String> {
+pub(super) fn service_cell(report: &Report, service: &Service) -> Vec<String> {
     if report.services.len() > 1 { vec![service.name.clone()] } else { Vec::new() }
 }
 
 /// The cells on one line each; an empty one is visibly so.
-fn filled(cells: Vec<String>) -> Vec<String> {
+pub(super) fn filled(cells: Vec<String>) -> Vec<String> {
     let fill = |cell: String| match clean(&cell) {
         cell if cell.is_empty() => NOTHING.to_owned(),
         cell => cell,

@@ -32,6 +32,7 @@ pub fn arithmetic(file: &PolicyFile, lint: &[Finding], options: &TerminalOptions
         if !found.is_empty() {
             text.push_str(&found);
             text.push('\n');
+            text.push_str(&findings::how_to_read_on(true, options));
         }
     }
     text.push_str(&verdict_line(verdict(lint), lint.iter(), "by arithmetic", paint));

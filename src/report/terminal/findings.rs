@@ -1,4 +1,4 @@
-//! The findings: what counts beside its line of the policy file, the rest in a line each.
+//! The findings: what decides the verdict beside its line of the policy file, the rest in a line or two each.
 
 use std::sync::Arc;
 
@@ -13,15 +13,20 @@ use crate::words::{Basis, Code, Finding, Severity};
 pub(super) fn render(findings: &[Finding], sources: &[Arc<Source>], options: &TerminalOptions) -> String {
     let paint = Paint { color: options.color };
     let mut blocks = Vec::new();
-    let (mut implied, mut accepted, mut allowed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut warned, mut implied) = (Vec::new(), Vec::new());
+    let (mut accepted, mut allowed) = (Vec::new(), Vec::new());
     for finding in findings {
         match finding {
             _ if finding.accepted.is_some() => accepted.push(finding),
             _ if finding.severity == Severity::Allow => allowed.push(finding),
             // What `rules` raise to a departure has to be seen as one.
             _ if finding.basis == Basis::Implied && !finding.departs() => implied.push(finding),
+            _ if finding.severity == Severity::Warn => warned.push(finding),
             _ => blocks.push(block(finding, sources, options)),
         }
+    }
+    if !warned.is_empty() {
+        blocks.push(warnings(&warned, options.width, paint));
     }
     if !implied.is_empty() {
         blocks.push(implied_lines(&implied, options.width, paint));
@@ -76,6 +81,54 @@ fn block(finding: &Finding, sources: &[Arc<Source>], options: &TerminalOptions) 
     };
     let text = source.map(|source| source.text.as_str());
     snippet(&finding.place, text, &message, Look { color: options.color, width: options.width })
+}
+
+/// Where the rest of a finding is told; nothing where there is none.
+pub(super) fn how_to_read_on(any: bool, options: &TerminalOptions) -> String {
+    let paint = Paint { color: options.color };
+    let words = if any {
+        "`audit explain CODE` says what a code means, what causes it and what to change"
+    } else {
+        ""
+    };
+    let lines = wrap(words, options.width);
+    let text: String = lines.iter().map(|line| format!("{}\n", paint.paint(QUIET, line))).collect();
+    if any { text + "\n" } else { String::new() }
+}
+
+/// The warnings: each code once with what it says, and below it where it was found and what was seen there.
+fn warnings(findings: &[&Finding], to: usize, paint: Paint) -> String {
+    let mut codes: Vec<(Code, Vec<&Finding>)> = Vec::new();
+    for finding in findings {
+        match codes.iter_mut().find(|(code, _)| *code == finding.code) {
+            Some((_, known)) => known.push(finding),
+            None => codes.push((finding.code, vec![finding])),
+        }
+    }
+    let mut text = String::new();
+    for (code, findings) in codes {
+        let word = format!("{}[{code}]", Severity::Warn.name());
+        for (at, line) in
+            wrap(&format!("{word}: {}", code.summary()), to.saturating_sub(2)).iter().enumerate()
+        {
+            match line.strip_prefix(&word).filter(|_| at == 0) {
+                Some(rest) => {
+                    text.push_str(&format!("{}{rest}\n", paint.paint(of_severity(Severity::Warn), &word)));
+                }
+                None => text.push_str(&format!("  {line}\n")),
+            }
+        }
+        for finding in findings {
+            let (place, about) = (clean(&finding.place.to_string()), clean(&where_and_when(finding)));
+            for line in wrap(&format!("{about} ({place})"), to.saturating_sub(2)) {
+                text.push_str(&format!("  {}\n", paint.paint(HEAD, &line)));
+            }
+            for line in wrap(&clean(&finding.observed), to.saturating_sub(4)) {
+                text.push_str(&format!("    {line}\n"));
+            }
+        }
+    }
+    text
 }
 
 /// The codes found of a use, each with its operations.

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod findings;
+mod guarantees;
 mod requests;
 mod style;
 mod table;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 pub use self::arithmetic::arithmetic;
 
 use self::style::{HEAD, Paint, QUIET, of_verdict};
-use super::facts::states_in_words;
+use super::facts::{recoveries_in_words, states_in_words};
 use super::{Report, Service};
 use crate::policy::{Persistence, Source};
 use crate::text::{clean, shorten, width, wrap};
@@ -45,6 +46,7 @@ pub fn render(report: &Report, sources: &[Arc<Source>], options: &TerminalOption
         for service in &report.services {
             text.push_str(&render_service(report, service, sources, &options));
         }
+        text.push_str(&findings::how_to_read_on(report.findings().next().is_some(), &options));
         let notes = report.notes.iter().map(|note| format!("note: {}", clean(note)));
         let notes: Vec<String> = notes.flat_map(|note| wrap(&note, options.width)).collect();
         text.extend(notes.iter().map(|line| format!("{line}\n")));
@@ -70,6 +72,7 @@ fn render_service(
     let mut parts = vec![
         format!("{}  {}\n", paint.paint(HEAD, &name), paint.paint(QUIET, &rest)),
         table::render(service, &report.states, options.width, paint) + &legend(service, options.width, paint),
+        guarantees::render(service, &report.states, options.width, paint),
         requests::render(&service.requests, options.width, paint),
         findings::render(&service.findings, sources, options),
     ];
@@ -92,7 +95,9 @@ fn legend(service: &Service, to: usize, paint: Paint) -> String {
     if !unmeasured.is_empty() {
         words.push_str(&format!("; declared, nobody measured: {}", unmeasured.join(", ")));
     }
-    wrap(&words, to).iter().map(|line| format!("{}\n", paint.paint(QUIET, line))).collect()
+    let mut lines = wrap(&words, to);
+    lines.extend(recoveries_in_words(&service.rows).iter().flat_map(|words| wrap(&clean(words), to)));
+    lines.iter().map(|line| format!("{}\n", paint.paint(QUIET, line))).collect()
 }
 
 fn server(report: &Report) -> String {

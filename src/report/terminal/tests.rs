@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::report::{Row, sample};
+use crate::report::{Row, UseReport, sample};
 use crate::text::width;
 use crate::words::{Finding, State, Verdict};
 
@@ -71,6 +71,87 @@ fn an_inconclusive_cell_is_never_green() {
     assert!(table.contains("\u{1b}[33m?"), "{table}");
 }
 
+/// The table of guarantees, without the lines below it.
+fn guarantees(text: &str) -> &str {
+    let table = &text[text.find("promise  ").unwrap()..];
+    &table[..table.find("\u{2713} kept, ").unwrap()]
+}
+
+#[test]
+fn a_lost_guarantee_is_named_with_its_count_and_one_that_follows_from_a_policy_is_no_cross() {
+    let text = plain(&sample::report(), 80);
+    let table: Vec<&str> = guarantees(&text).lines().collect();
+    let of = |name: &str| {
+        let at = table.iter().position(|line| line.starts_with(name)).unwrap();
+        table[at + 1..=at + 2].iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    assert!(table.contains(&"dataset-lock  at most one holder"), "{text}");
+    assert!(!table[0].contains("healthy"), "{text}");
+    assert!(
+        of("jwt-revocation")
+            .eq(["guarantee ✓ kept ✓ kept", "availability ~ valid-request-refused ~ valid-request-refused",])
+    );
+    assert!(of("dataset-lock").eq([
+        "guarantee ~ double-entry (accepted) ~ double-entry (accepted)",
+        "availability ✓ served ✗ lock-held-by-nobody 5 of 5",
+    ]));
+    assert!(of("project-cache").eq([
+        "guarantee ✓ kept ✗ stale-after-recovery 3 of 5",
+        "availability ✗ beat-suppressed-by-late-claim ~ read-failed",
+    ]));
+    assert_eq!(table.last().unwrap().trim(), "5 of 5 +2", "what does not fit stands below: {text}");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let repeats = "project-cache: each caller comes again every 20 s: 3 failed calls in an outage of a minute, 180 in an hour (computed)";
+    assert!(
+        text.contains(repeats) && text.contains("dataset-lock: each caller comes again every 1 s"),
+        "{text}"
+    );
+    assert!(text.contains("recovery: dataset-lock.acquire 310 ms after stopped"), "{text}");
+    assert!(!text.contains("after paused"), "{text}");
+}
+
+#[test]
+fn an_accepted_loss_that_was_seen_is_not_hidden_behind_an_implied_one() {
+    let mut report = sample::report();
+    let service = &mut report.services[0];
+    let implied = service.uses[0].cells[1].availability[0].clone();
+    service.uses[1].cells[2].availability.insert(0, implied);
+    let accepted = service.findings.iter_mut().find(|finding| finding.accepted.is_some()).unwrap();
+    accepted.code = crate::words::Code::LockHeldByNobody;
+    let text = plain(&report, 120);
+    assert!(text.contains("✗ lock-held-by-nobody 5 of 5 (accepted) +1"), "{text}");
+}
+
+#[test]
+fn a_guarantee_of_which_nothing_is_known_is_never_green() {
+    let mut report = sample::report();
+    for cell in report.services[0].uses.iter_mut().flat_map(|used| &mut used.cells) {
+        cell.proven = false;
+        cell.guarantee.clear();
+        cell.availability.clear();
+    }
+    let colored = render(&report, &[], &TerminalOptions { color: true, ..OPTIONS });
+    let table = guarantees(&colored);
+    assert!(!table.contains("\u{1b}[32m") && !table.contains("kept"), "{table}");
+    assert_eq!(table.matches("\u{1b}[33m?").count(), 12, "{table}");
+    assert!(!colored.contains("comes again"), "{colored}");
+}
+
+#[test]
+fn what_is_lost_without_any_outage_gets_the_healthy_state_a_column() {
+    let mut report = sample::report();
+    let lost = report.services[0].uses[1].cells[2].availability.clone();
+    report.services[0].uses[1].cells[0].guarantee = lost;
+    let text = plain(&report, 120);
+    assert!(guarantees(&text).lines().next().unwrap().contains("healthy"), "{text}");
+    for columns in [60, 80, 120] {
+        let text = plain(&report, columns);
+        for line in guarantees(&text).lines() {
+            assert!(width(line) <= columns && line == line.trim_end(), "{line}");
+        }
+    }
+}
+
 #[test]
 fn states_that_do_not_fit_get_a_table_of_their_own() {
     let text = plain(&sample::report(), 60);
@@ -93,6 +174,10 @@ fn what_counts_stands_beside_its_line_and_the_rest_in_a_line_each() {
     assert!(text.contains("inconclusive[fault-not-proven]"), "{text}");
     assert!(text.contains("jwt-revocation  valid-request-refused (check, revoke)"), "{text}");
     assert!(!text.contains("warn[valid-request-refused]"), "{text}");
+    assert_eq!(text.matches("warn[late-execution]: the caller was told of an error").count(), 1, "{text}");
+    let warned = "  jwt-revocation.revoke, paused (policies/portfolio.yaml:7:16)\n    the worst of 20 probes";
+    assert!(text.contains(warned), "{text}");
+    assert_eq!(text.matches("`audit explain CODE`").count(), 1, "{text}");
     assert!(text.contains("a double query costs less"), "{text}");
     assert!(text.contains("origin-stampede"), "{text}");
 }
@@ -129,10 +214,11 @@ fn without_the_policy_files_text_the_line_is_still_named() {
 fn a_thousand_uses_are_rendered_without_a_noticeable_wait() {
     let mut report = sample::report();
     let service = &mut report.services[0];
-    let (rows, findings) = (service.rows.clone(), service.findings.clone());
+    let (rows, uses, findings) = (service.rows.clone(), service.uses.clone(), service.findings.clone());
     for at in 0..150 {
         let named = |name: &str| format!("{name}-{at}");
         service.rows.extend(rows.iter().cloned().map(|row| Row { use_name: named(&row.use_name), ..row }));
+        service.uses.extend(uses.iter().cloned().map(|used| UseReport { name: named(&used.name), ..used }));
         let renamed = |finding: Finding| Finding { subject: named(&finding.subject), ..finding };
         service.findings.extend(findings.iter().cloned().map(renamed));
     }
@@ -151,7 +237,7 @@ fn quiet_leaves_departures_and_the_verdict() {
     assert_eq!(lines.len(), 5, "{text}");
     assert!(lines[0].starts_with("deny[budget-exceeded]: jwt-revocation.check, paused: "), "{text}");
     assert!(lines[0].ends_with("(policies/portfolio.yaml:8:13)"), "{text}");
-    assert_eq!(lines[4], "departs: 7 findings (4 deny, 1 accepted) in 4.31 s on redis-server 7.0.15");
+    assert_eq!(lines[4], "departs: 9 findings (4 deny, 1 accepted) in 4.31 s on redis-server 7.0.15");
 }
 
 #[test]
