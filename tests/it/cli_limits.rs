@@ -29,8 +29,11 @@ fn a_run_keeps_within_the_open_files_that_it_is_allowed_and_says_what_that_cost_
     let mut policies = "version: 1\nservice: shop\nclient: {command_timeout: 150ms}\nuses:\n".to_owned();
     for number in 0..10 {
         let key = format!("'l{number}:${{id}}'");
-        writeln!(policies, "  - {{name: s{number}, kind: session, key: {key}, ttl: 30m, on_outage: propagate}}")
-            .unwrap();
+        writeln!(
+            policies,
+            "  - {{name: s{number}, kind: session, key: {key}, ttl: 30m, on_outage: propagate}}"
+        )
+        .unwrap();
     }
     let folder = Folder::with(&policies);
     let audit = folder.command(&["--json", "report.json"]);
