@@ -14,8 +14,8 @@ use super::collect::Collected;
 use super::outage::Acted;
 use super::recovery::{WINDOW, recovery};
 use super::scene::Staged;
-use super::server::Hand;
-use super::{Run, RunError, prepare, scene};
+use super::server::{Hand, per_scene};
+use super::{Run, RunError, side_by_side};
 use crate::kinds::Phase;
 use crate::observe::{
     Cell, CellKey, Chain, ChainKey, ChainProbe, Ledger, Probe, Proof, Recovery, Scene, Snapshot,
@@ -60,13 +60,7 @@ impl Aftermath<'_> {
         for (staged, snapshot) in scenes.iter_mut().zip(&after) {
             forget_what_does_not_add_up(staged, snapshot, &self.witnessed.ledger);
         }
-        let mut own =
-            prepare::clients(self.run, server.addr(), vec![(scene::patient(), self.run.probe_id())]).await?;
-        for staged in &mut scenes {
-            if let Some(client) = own.first_mut() {
-                staged.play(Phase::After, client, self.run.plan.give_up).await;
-            }
-        }
+        let (scenes, _) = side_by_side::play(self.run, server.addr(), scenes, Phase::After).await?;
         let end = per_scene(hand.snapshot(&slots).await?, &counts);
         for (((mut staged, after), end), canary_survived) in
             scenes.into_iter().zip(after).zip(end).zip(survived)
@@ -162,15 +156,6 @@ async fn recovered(mut recovering: Recovering) -> Result<BTreeMap<CellKey, Recov
         recoveries.extend(one.map_err(|error| RunError::Internal(error.to_string()))?);
     }
     Ok(recoveries)
-}
-
-/// The snapshots of all scenes' slots, scene by scene.
-fn per_scene(
-    snapshots: Vec<(&'static str, Snapshot)>,
-    counts: &[usize],
-) -> Vec<BTreeMap<&'static str, Snapshot>> {
-    let mut snapshots = snapshots.into_iter();
-    counts.iter().map(|count| snapshots.by_ref().take(*count).collect()).collect()
 }
 
 /// Where a key does not hold what the ledger expects, nobody knows which of the commands on it took effect.

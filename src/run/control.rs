@@ -7,7 +7,7 @@ use super::actor::{Cast, Outcome};
 use super::collect::Collected;
 use super::jitter::Jitter;
 use super::server::Hand;
-use super::{Run, RunError, correctness, healthy, prepare};
+use super::{Run, RunError, healthy, prepare, side_by_side};
 use crate::clients::ProbeClient;
 use crate::observe::{Cell, Chain};
 use crate::plan::{Batch, Target};
@@ -54,11 +54,12 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
             Target::Scene(_) => {}
         }
     }
-    for staged in casts.iter_mut().flat_map(|cast| &mut cast.scenes) {
-        collected.add_scene(healthy::scene(run, &mut hand, staged).await?);
-        let (file, use_index) = (staged.key.file, staged.key.use_index);
-        collected.add_replays(correctness::replay(run, &mut hand, file, use_index).await?);
+    let staged: Vec<_> = casts.iter_mut().flat_map(|cast| cast.scenes.drain(..)).collect();
+    let uses = staged.iter().map(|staged| (staged.key.file, staged.key.use_index)).collect();
+    for scene in healthy::scenes(run, &mut hand, staged).await? {
+        collected.add_scene(scene);
     }
+    collected.add_replays(side_by_side::replay(run, addr, uses).await?);
     let left = holding.leave(&mut server).await;
     left.barrier?;
     let proof = left.proof;

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::scene::patient;
 use super::server::Hand;
-use super::{Run, RunError, prepare};
+use super::{Run, RunError};
 use crate::clients::ProbeClient;
 use crate::kinds::{Call, Command, Kind, ProbeId, Step};
 use crate::observe::{Protocol, Replayed, ReplayedStep};
@@ -16,6 +15,7 @@ use crate::words::{Answer, Reply};
 pub(super) async fn replay(
     run: &Arc<Run>,
     hand: &mut Hand,
+    client: &mut ProbeClient,
     file: usize,
     use_index: usize,
 ) -> Result<Vec<Replayed>, RunError> {
@@ -24,8 +24,6 @@ pub(super) async fn replay(
     if !matches!(used.kind, Kind::Lock | Kind::OneTimeToken | Kind::RateLimit) {
         return Ok(replays);
     }
-    let mut clients = prepare::clients(run, hand.addr(), vec![(patient(), run.probe_id())]).await?;
-    let Some(client) = clients.first_mut() else { return Ok(replays) };
     let mut stage = Stage { run, used, slot: run.probe_id(), client, hand, steps: Vec::new() };
     let protocols = match used.kind {
         Kind::Lock => vec![stage.acquisition().await?, stage.late_release().await?],

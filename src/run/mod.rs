@@ -13,6 +13,7 @@ mod prepare;
 mod recovery;
 mod scene;
 mod server;
+mod side_by_side;
 mod straddle;
 
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use super::collect::Collected;
 use super::jitter::Jitter;
 use super::server::Hand;
 use super::straddle::Ending;
-use super::{Event, Run, RunError, prepare, scene};
+use super::{Event, Run, RunError, prepare, side_by_side};
 use crate::clients::ProbeClient;
 use crate::kinds::Phase;
 use crate::observe::{Executed, Ledger};
@@ -58,17 +58,15 @@ pub(super) async fn run(
 
     let wanted = casts.iter().flat_map(|cast| cast.clients.iter().cloned()).collect();
     let mut clients = prepare::clients(run, addr, wanted).await?.into_iter();
-    let mut own = prepare::clients(run, addr, vec![(scene::patient(), run.probe_id())]).await?;
-    for staged in casts.iter_mut().flat_map(|cast| &mut cast.scenes) {
-        if let Some(client) = own.first_mut() {
-            staged
-                .play(Phase::Before, client, give_up)
-                .await
-                .iter()
-                .for_each(|step| ledger.prepared_step(step));
-        }
+    // The scenarios go out to be played together, and come back to their casts in order.
+    let counts: Vec<usize> = casts.iter().map(|cast| cast.scenes.len()).collect();
+    let staged = casts.iter_mut().flat_map(|cast| cast.scenes.drain(..)).collect();
+    let (staged, sent) = side_by_side::play(run, addr, staged, Phase::Before).await?;
+    sent.iter().for_each(|step| ledger.prepared_step(step));
+    let mut staged = staged.into_iter();
+    for (cast, count) in casts.iter_mut().zip(counts) {
+        cast.scenes.extend(staged.by_ref().take(count));
     }
-    drop(own);
     let mut ready = Vec::new();
     for (job, cast) in casts.iter_mut().enumerate() {
         for part in cast.parts.drain(..) {

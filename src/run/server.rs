@@ -1,5 +1,6 @@
 //! The audit's own hand on a server that answers: sets keys, reads what is there, and takes away what is ours.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -158,4 +159,13 @@ impl Hand {
 
 fn failed(addr: SocketAddr, what: &'static str) -> impl Fn(redis::RedisError) -> RunError {
     move |error| RunError::Prepare { addr, what, reply: reply_of(&error) }
+}
+
+/// The snapshots of all scenes' slots, scene by scene.
+pub(super) fn per_scene(
+    snapshots: Vec<(&'static str, Snapshot)>,
+    counts: &[usize],
+) -> Vec<BTreeMap<&'static str, Snapshot>> {
+    let mut snapshots = snapshots.into_iter();
+    counts.iter().map(|count| snapshots.by_ref().take(*count).collect()).collect()
 }

@@ -31,11 +31,13 @@ fn the_portfolio_departs_and_says_what_the_article_measured() {
         for state in State::ALL {
             let cell = cell(&report, &name, state);
             assert!(matches!(cell.proof, Proof::Held(_)), "{name} {state}: {:?}", cell.proof);
-            assert_eq!(
-                cell.cost.unwrap().n,
-                if state == State::Healthy { 200 } else { 20 },
-                "{name} {state}"
-            );
+            // The callers of a scenario are probes too: five readers in each of its five runs.
+            let wanted = match (state, name.as_str()) {
+                (State::Healthy, _) => 200,
+                (_, "spring-cache.read") => 25,
+                _ => 20,
+            };
+            assert_eq!(cell.cost.unwrap().n, wanted, "{name} {state}");
         }
         // The article: 2,000 ms a call when paused, next to nothing when stopped or healthy.
         let paused = p50_ms(cell(&report, &name, State::Paused));
