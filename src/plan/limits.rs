@@ -52,4 +52,11 @@ impl Limits {
     pub(super) fn healthy_samples(self, wished: usize, one_of_each: usize) -> usize {
         wished.min((MOST_HEALTHY_CALLS / one_of_each.max(1)).max(FEWEST_PROBES))
     }
+
+    /// How often each request runs on the healthy server beside so many probes of each operation, given how many calls
+    /// one sample of everything takes: as often, or less where that would be too many calls, but at least once.
+    pub(super) fn healthy_runs(self, healthy_samples: usize, one_of_each: usize) -> usize {
+        let affordable = MOST_HEALTHY_CALLS / one_of_each.max(1);
+        if affordable >= healthy_samples { healthy_samples } else { affordable.max(1) }
+    }
 }

@@ -144,7 +144,8 @@ impl Plan {
             ));
         }
         // A request is a sum of calls that are measured on their own: it needs no more runs than in an outage.
-        let control = Counts { cells: healthy_samples, chains: healthy_samples.min(samples), scenes: 1 };
+        let runs = limits.healthy_runs(healthy_samples, healthy_calls).min(samples);
+        let control = Counts { cells: healthy_samples, chains: runs, scenes: 1 };
         let controls = pack::by_server(source.holding(State::Healthy, control), State::Healthy, usize::MAX);
         let mut outages: Vec<Batch> = Vec::new();
         for &state in &outage_states {
