@@ -5,19 +5,22 @@ pub const FEWEST_PROBES: usize = 5;
 
 /// The most connections that a run opens at once however much the machine allows: each costs about 16 KiB here and as
 /// much again in the server.
-const MOST_CONNECTIONS: usize = 5_800;
+const MOST_CONNECTIONS: usize = 5_850;
 
 /// Open files that are not probes' connections: servers' pipes and logs, the witness, the runtime.
 const OTHER_FILES: usize = 200;
 
 /// How many servers share the connections, so that the next batch can begin as soon as one ends.
-const SERVERS_AT_ONCE: usize = 8;
+const SERVERS_AT_ONCE: usize = 12;
 
 /// How many times in a row the connections may be used up in one state before the samples are lowered.
 const WAVES: usize = 2;
 
 /// The most healthy calls in all: they run one after the other, at some 15,000 a second.
 const MOST_HEALTHY_CALLS: usize = 10_000;
+
+/// A healthy cell has no fewer probes: its median then is one that was measured, and one stray does not move it.
+const FEWEST_HEALTHY: usize = 3;
 
 /// What the machine allows.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +53,13 @@ impl Limits {
 
     /// The healthy samples that fit, given how many calls one sample of everything takes.
     pub(super) fn healthy_samples(self, wished: usize, one_of_each: usize) -> usize {
-        wished.min((MOST_HEALTHY_CALLS / one_of_each.max(1)).max(FEWEST_PROBES))
+        wished.min((MOST_HEALTHY_CALLS / one_of_each.max(1)).max(FEWEST_HEALTHY))
+    }
+
+    /// How often each request runs on the healthy server beside so many probes of each operation, given how many calls
+    /// one sample of everything takes: as often, or less where that would be too many calls, but at least once.
+    pub(super) fn healthy_runs(self, healthy_samples: usize, one_of_each: usize) -> usize {
+        let affordable = MOST_HEALTHY_CALLS / one_of_each.max(1);
+        if affordable >= healthy_samples { healthy_samples } else { affordable.max(1) }
     }
 }

@@ -56,7 +56,7 @@ pub struct Plan {
     pub give_up: Duration,
     /// The healthy servers, one a persistence: they run first and alone, one after the other.
     pub controls: Vec<Batch>,
-    /// The servers in trouble, the longest first.
+    /// The servers in trouble, in the order in which they begin.
     pub outages: Vec<Batch>,
     /// How many connections may be open at once.
     pub connections: usize,
@@ -144,7 +144,8 @@ impl Plan {
             ));
         }
         // A request is a sum of calls that are measured on their own: it needs no more runs than in an outage.
-        let control = Counts { cells: healthy_samples, chains: healthy_samples.min(samples), scenes: 1 };
+        let runs = limits.healthy_runs(healthy_samples, healthy_calls).min(samples);
+        let control = Counts { cells: healthy_samples, chains: runs, scenes: 1 };
         let controls = pack::by_server(source.holding(State::Healthy, control), State::Healthy, usize::MAX);
         let mut outages: Vec<Batch> = Vec::new();
         for &state in &outage_states {
@@ -153,7 +154,7 @@ impl Plan {
             outages.extend(pack::by_server(jobs, state, limits.per_server()));
             outages.extend(pack::by_server(straddling, state, limits.per_server()));
         }
-        outages.sort_by_key(|batch| std::cmp::Reverse(batch.bound));
+        let outages = pack::in_order(outages, limits.connections, limits.per_server());
         Plan {
             states: wishes.states.clone(),
             only: wishes.only.clone(),

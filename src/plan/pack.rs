@@ -22,8 +22,11 @@ pub(super) fn by_server(jobs: Vec<(Persistence, Job)>, state: State, room: usize
         let empty =
             || Batch { state, persistence, jobs: Vec::new(), connections: 0, bound: Duration::ZERO, ends };
         let mut batch = empty();
+        // Where one server is enough there is one. Where it is not, none holds connections for longer than they are used.
+        let fits = jobs.iter().map(|job| job.connections).sum::<usize>() <= room;
         for job in jobs {
-            if !batch.jobs.is_empty() && batch.connections + job.connections > room {
+            let full = batch.connections + job.connections > room;
+            if !batch.jobs.is_empty() && (full || (!fits && job.bound != batch.bound)) {
                 batches.push(std::mem::replace(&mut batch, empty()));
             }
             batch.connections += job.connections;
@@ -52,3 +55,21 @@ fn split(job: Job, room: usize) -> Vec<Job> {
     parts.push(Job { samples: left, connections: each * left, calls: calls * left, ..job });
     parts
 }
+
+/// The batches in the order in which they begin: the longest first, as many as can be open at once but for one server;
+/// then those that end at once, which use the time in which the others only wait; then the rest.
+pub(super) fn in_order(mut batches: Vec<Batch>, connections: usize, room: usize) -> Vec<Batch> {
+    batches.sort_by_key(|batch| std::cmp::Reverse(batch.bound));
+    let longest = batches.first().map_or(Duration::ZERO, |batch| batch.bound);
+    let (long, short): (Vec<_>, Vec<_>) =
+        batches.into_iter().partition(|batch| batch.bound * SHORT_SHARE >= longest);
+    let mut open = 0;
+    let (first, rest): (Vec<_>, Vec<_>) = long.into_iter().partition(|batch| {
+        open += batch.connections;
+        open + room <= connections
+    });
+    first.into_iter().chain(short).chain(rest).collect()
+}
+
+/// A batch of less than this part of the longest one's time ends at once beside it.
+const SHORT_SHARE: u32 = 4;

@@ -29,6 +29,8 @@ pub struct Caller<'a> {
     /// How many clients it needs: one that keeps its connection has one; one that closes takes a warm one from its pool
     /// for each call that the declared policy lets it reach.
     pub clients: usize,
+    /// Whether it waits until the others have made their first calls.
+    pub waits: bool,
     used: &'a Use,
 }
 
@@ -50,7 +52,7 @@ impl<'a> Cast<'a> {
                 continue;
             }
             for number in 0..act.times.of(&used.fields) {
-                let caller = Caller { act, number, calls: calls.clone(), clients: 1, used };
+                let caller = Caller { act, number, calls: calls.clone(), clients: 1, waits: false, used };
                 let clients = match used.client.on_timeout {
                     OnTimeout::Keep => 1,
                     OnTimeout::Close => caller.reached(state),
@@ -65,9 +67,15 @@ impl<'a> Cast<'a> {
                 number,
                 calls,
                 clients: 1,
+                waits: false,
                 used,
             });
             callers.extend(alone);
+        }
+        // Where the declared policies let nobody make a second call, there is nothing that the order could change.
+        let goes_on = timing == Timing::Straddling || callers.iter().any(|caller| caller.reached(state) > 1);
+        for caller in &mut callers {
+            caller.waits = goes_on && caller.act.begins == Begins::AfterFirstCalls;
         }
         Cast { callers }
     }
@@ -92,10 +100,8 @@ impl<'a> Cast<'a> {
 
     /// How many calls are made one after the other in an outage.
     pub fn longest(&self) -> u32 {
-        let each = self.callers.iter().map(|caller| {
-            let waits = usize::from(caller.act.begins == Begins::AfterFirstCalls);
-            caller.reached(State::Paused) + waits
-        });
+        let each =
+            self.callers.iter().map(|caller| caller.reached(State::Paused) + usize::from(caller.waits));
         u32::try_from(each.max().unwrap_or(0)).unwrap_or(u32::MAX)
     }
 }

@@ -109,7 +109,7 @@ fn a_thousand_uses_stay_within_the_connections_and_the_plan_says_what_that_cost(
     assert_eq!(plan.notes.len(), 2, "{:?}", plan.notes);
     assert!(limits.connections <= 6_000);
     for batch in &plan.outages {
-        assert!(batch.connections * 8 <= limits.connections, "{}", batch.connections);
+        assert!(batch.connections * 12 <= limits.connections, "{}", batch.connections);
         assert_eq!(batch.connections, batch.jobs.iter().map(|job| job.connections).sum::<usize>());
     }
     // Three of a lock's calls are made by the callers of its scenario: two acquire, one releases.

@@ -44,9 +44,9 @@ pub(super) async fn run(
     last: bool,
     collected: &Collected,
 ) -> Result<bool, RunError> {
-    // The semaphore is never closed.
-    let preparing = run.preparing.acquire().await;
+    // Starting a server is waiting, not work. The semaphore is never closed.
     let mut server = run.workshop.start(batch.persistence).await?;
+    let preparing = run.preparing.acquire().await;
     let addr = server.addr();
     let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
     let mut hand = Hand::on(addr).await?;

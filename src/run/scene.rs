@@ -73,6 +73,7 @@ pub(super) struct CallerPart {
     use_index: usize,
     calls: Vec<(usize, GoesOn, Vec<Step>)>,
     pub(super) clients: usize,
+    waits: bool,
     first_calls: Arc<FirstCalls>,
 }
 
@@ -101,8 +102,7 @@ impl Staged {
                 actors.entry((act.actor, number)).or_insert_with(|| run.probe_id());
             }
         }
-        let waiting_for =
-            cast.callers.iter().filter(|caller| caller.act.begins != Begins::AfterFirstCalls).count();
+        let waiting_for = cast.callers.iter().filter(|caller| !caller.waits).count();
         let first_calls = Arc::new(FirstCalls { left: AtomicUsize::new(waiting_for), made: Notify::new() });
         let canary = format!("{}:canary", run.probe_id());
         Staged { key, file, fields, scaled, slots, actors, canary, first_calls, played: Vec::new() }
@@ -153,6 +153,7 @@ impl Staged {
                 use_index: self.key.use_index,
                 calls,
                 clients: caller.clients,
+                waits: caller.waits,
                 first_calls: Arc::clone(&self.first_calls),
             });
         }
@@ -237,8 +238,7 @@ impl CallerPart {
         clients: &mut [ProbeClient],
         give_up: Duration,
     ) -> Vec<(Position, Played)> {
-        let waits = self.act.begins == Begins::AfterFirstCalls;
-        if waits {
+        if self.waits {
             self.first_calls.all().await;
         }
         let used = &self.file.uses[self.use_index];
@@ -249,7 +249,7 @@ impl CallerPart {
             let operation = &used.operations[*operation_index];
             let probe = Probe { own_key: false, ..client.call(&self.id, steps, give_up).await };
             let decision = operation.decision(&probe.reply);
-            if position == 0 && !waits {
+            if position == 0 && !self.waits {
                 self.first_calls.made();
             }
             let next = goes_on.after(decision, &probe.reply);
