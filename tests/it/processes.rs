@@ -13,7 +13,9 @@ pub struct Process {
 impl Process {
     /// Whether it is a Redis or Valkey server, and not one that only says its version.
     pub fn is_server(&self) -> bool {
-        self.line.contains("-server ") && !self.line.contains("--version")
+        // The program, and not an argument that names one.
+        let program = self.line.split(' ').next().unwrap_or_default();
+        program.ends_with("-server") && !self.line.contains("--version")
     }
 
     /// Whether it is the guard that ends the servers.
