@@ -89,6 +89,22 @@ impl Folder {
         until(limit, || self.processes().is_empty() && self.left_behind().is_empty())
     }
 
+    /// The numbers of the audit's servers that have not been shut down, stopped ones too; 0 is the healthy control.
+    pub fn server_numbers(&self) -> Vec<usize> {
+        let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten();
+        let inside = entries(self.path()).flat_map(|root| entries(&root.path()).collect::<Vec<_>>());
+        inside.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("server-")?.parse().ok()).collect()
+    }
+
+    /// Waits until the healthy control has ended and so many servers of the outage states are there.
+    pub fn wait_for_outages(&self, count: usize) {
+        let begun = until(Duration::from_secs(20), || {
+            let numbers = self.server_numbers();
+            numbers.len() >= count && !numbers.contains(&0)
+        });
+        assert!(begun, "no {count} servers in trouble within 20 s: {:?}", self.processes());
+    }
+
     /// Waits until so many of the audit's servers are up.
     pub fn wait_for_servers(&self, count: usize) {
         let up = until(Duration::from_secs(20), || self.servers().len() >= count);

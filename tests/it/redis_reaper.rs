@@ -24,9 +24,9 @@ fn folder() -> Folder {
 /// What is given to that audit.
 const ARGS: [&str; 4] = ["--samples", "5", "--give-up", "50s"];
 
-/// Waits until both states hold: two servers were up, and one of them was killed.
+/// Waits until both states hold: two servers are there, and one of them was killed.
 fn wait_for_both_states(folder: &Folder) {
-    folder.wait_for_servers(2);
+    folder.wait_for_outages(2);
     assert!(until(Duration::from_secs(20), || folder.servers().len() == 1), "{:?}", folder.processes());
     std::thread::sleep(Duration::from_millis(300));
 }
