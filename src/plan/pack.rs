@@ -57,7 +57,8 @@ fn split(job: Job, room: usize) -> Vec<Job> {
 }
 
 /// The batches in the order in which they begin: the longest first, as many as can be open at once but for one server;
-/// then those that end at once, which use the time in which the others only wait; then the rest.
+/// then half of those that end at once, which use the time in which the others only wait; then the rest of the long ones,
+/// and the other half beside them.
 pub(super) fn in_order(mut batches: Vec<Batch>, connections: usize, room: usize) -> Vec<Batch> {
     batches.sort_by_key(|batch| std::cmp::Reverse(batch.bound));
     let longest = batches.first().map_or(Duration::ZERO, |batch| batch.bound);
@@ -68,7 +69,10 @@ pub(super) fn in_order(mut batches: Vec<Batch>, connections: usize, room: usize)
         open += batch.connections;
         open + room <= connections
     });
-    first.into_iter().chain(short).chain(rest).collect()
+    // Half of them now and half when the rest of the long ones wait, which must not wait for these.
+    let mut now = short;
+    let later = now.split_off(now.len().div_ceil(2));
+    first.into_iter().chain(now).chain(rest).chain(later).collect()
 }
 
 /// A batch of less than this part of the longest one's time ends at once beside it.
