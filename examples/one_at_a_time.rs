@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use redis_outage_audit::clients::{Clock, ProbeClient, Target};
+use redis_outage_audit::clients::{Clock, ProbeClient};
+use redis_outage_audit::endpoint::Endpoint;
 use redis_outage_audit::kinds::ProbeId;
 use redis_outage_audit::policy::{Backend, Use, UseOperation, load};
 use redis_outage_audit::words::Reply;
@@ -24,7 +25,7 @@ async fn main() -> anyhow::Result<()> {
     let [addr, policies, calls, only @ ..] = arguments.as_slice() else {
         bail!("usage: one_at_a_time ADDRESS POLICIES CALLS [USE.OPERATION]...");
     };
-    let target = Target { addr: addr.parse::<SocketAddr>().context("the address")? };
+    let target = Endpoint::plain(addr.parse::<SocketAddr>().context("the address")?);
     let calls: u64 = calls.parse().context("the number of calls")?;
     ensure!(calls > 0, "the number of calls has to be above zero");
     let file =
@@ -34,7 +35,7 @@ async fn main() -> anyhow::Result<()> {
             let name = format!("{}.{}", used.name, operation.name());
             if only.is_empty() || only.contains(&name) {
                 let (commands, p50_us) =
-                    measure(target, used, operation, calls).await.context(name.clone())?;
+                    measure(&target, used, operation, calls).await.context(name.clone())?;
                 println!("{name},{},{p50_us}", commands.join("+"));
             }
         }
@@ -44,16 +45,15 @@ async fn main() -> anyhow::Result<()> {
 
 /// The commands that the operation sends, and the median of so many calls.
 async fn measure(
-    target: Target,
+    target: &Endpoint,
     used: &Use,
     operation: &UseOperation,
     calls: u64,
 ) -> anyhow::Result<(Vec<String>, u64)> {
     let operation = &operation.operation;
-    let mut client =
-        ProbeClient::warmed_up(Arc::new(used.client.clone()), target, Clock::start(), 0)
-            .await
-            .map_err(|reply| anyhow::anyhow!("no connection to {}: {}", target.addr, reply.class()))?;
+    let mut client = ProbeClient::warmed_up(Arc::new(used.client.clone()), target.clone(), Clock::start(), 0)
+        .await
+        .map_err(|reply| anyhow::anyhow!("no connection to {target}: {}", reply.class()))?;
     // Keys of its own in each process, so that no call meets what an earlier run left behind.
     let run = format!("bench-{}", std::process::id());
     let ids: Vec<ProbeId> = (0..calls).map(|number| ProbeId::new(&run, number)).collect();

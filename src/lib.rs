@@ -5,6 +5,7 @@
 //! all of them share.
 
 pub mod clients;
+pub mod endpoint;
 pub mod judge;
 pub mod kinds;
 pub mod observe;

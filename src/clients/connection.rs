@@ -1,31 +1,23 @@
 //! One connection: a redis-rs multiplexed connection over a socket that we open ourselves, so that we know its
 //! local port and which part of the connect took how long.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, ErrorKind, ProtocolVersion, RedisConnectionInfo, RedisError, Value};
-use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
+use crate::endpoint::Endpoint;
 use crate::kinds::{Command, RespValue};
 use crate::policy::Handshake;
 use crate::words::{Phase, Reply};
-
-/// Where a client connects to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Target {
-    /// The server's address.
-    pub addr: SocketAddr,
-}
 
 /// An open connection. Dropping it closes the socket, and a paused server then drops what it had not run yet.
 pub(super) struct Connection {
     redis: MultiplexedConnection,
     driver: AbortHandle,
-    /// The local port, by which the server's own records name this connection.
-    pub(super) port: u16,
+    /// The local port, by which the server's own records name this connection; none on a unix socket.
+    pub(super) port: Option<u16>,
 }
 
 impl Drop for Connection {
@@ -41,29 +33,18 @@ impl Connection {
     ///
     /// What the client saw instead of a connection.
     pub(super) async fn open(
-        target: Target,
+        target: &Endpoint,
         handshake: Handshake,
         limit: Option<Duration>,
     ) -> Result<Connection, Reply> {
         within(limit, Phase::Connect, async {
-            let socket = TcpStream::connect(target.addr).await.map_err(|error| unreachable(&error))?;
-            socket.set_nodelay(true).map_err(|error| unreachable(&error))?;
-            let port = socket.local_addr().map_err(|error| unreachable(&error))?.port();
-            let info = RedisConnectionInfo::default();
-            let info = match handshake {
-                Handshake::None => info.set_protocol(ProtocolVersion::RESP2).set_skip_set_lib_name(),
-                Handshake::Setinfo => info.set_protocol(ProtocolVersion::RESP2),
-                Handshake::Hello => info.set_protocol(ProtocolVersion::RESP3),
-            };
             // The limits are ours: one for the connect as a whole, and one for each command.
             let config = AsyncConnectionConfig::new()
                 .set_connection_timeout(None)
                 .set_response_timeout(None)
                 .set_pipeline_buffer_size(PIPELINE_BUFFER);
-            let (redis, driver) = MultiplexedConnection::new_with_config(&info, socket, config)
-                .await
-                .map_err(|error| reply_of(&error))?;
-            Ok(Connection { redis, driver: tokio::spawn(driver).abort_handle(), port })
+            let (redis, driver, port) = multiplexed(target, handshake, config).await?;
+            Ok(Connection { redis, driver, port })
         })
         .await
     }
@@ -121,6 +102,33 @@ impl Connection {
 /// Room for the requests that may wait in one connection: a probe sends one at a time, and redis-rs' default of 50
 /// costs memory for each of thousands of connections.
 const PIPELINE_BUFFER: usize = 4;
+
+/// Opens a connection of redis-rs' over a socket of ours and logs in: the connection, the task that drives it, and its
+/// local port.
+pub(crate) async fn multiplexed(
+    target: &Endpoint,
+    handshake: Handshake,
+    config: AsyncConnectionConfig,
+) -> Result<(MultiplexedConnection, AbortHandle, Option<u16>), Reply> {
+    let socket = target.connect().await.map_err(|error| unreachable(&error))?;
+    let port = socket.local().map_err(|error| unreachable(&error))?.map(|local| local.port());
+    let mut info = RedisConnectionInfo::default();
+    info = match handshake {
+        Handshake::None => info.set_protocol(ProtocolVersion::RESP2).set_skip_set_lib_name(),
+        Handshake::Setinfo => info.set_protocol(ProtocolVersion::RESP2),
+        Handshake::Hello => info.set_protocol(ProtocolVersion::RESP3),
+    };
+    if let Some(login) = target.login() {
+        info = info.set_password(login.password());
+        if let Some(user) = login.user() {
+            info = info.set_username(user);
+        }
+    }
+    let (redis, driver) = MultiplexedConnection::new_with_config(&info, socket, config)
+        .await
+        .map_err(|error| reply_of(&error))?;
+    Ok((redis, tokio::spawn(driver).abort_handle(), port))
+}
 
 async fn within<T>(
     limit: Option<Duration>,

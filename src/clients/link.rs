@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-use super::connection::{Connection, Target};
+use super::connection::Connection;
+use crate::endpoint::Endpoint;
 use crate::policy::{Client, Reconnect};
 use crate::words::Reply;
 
@@ -42,7 +43,7 @@ impl Link {
     /// What the client saw instead of a connection.
     pub(super) async fn connection(
         &mut self,
-        target: Target,
+        target: &Endpoint,
         client: &Client,
     ) -> Result<&mut Connection, Reply> {
         if matches!(self, Link::Up(connection) if connection.is_closed()) {
@@ -82,15 +83,15 @@ impl Link {
     }
 
     /// Lets the connection go, and begins to open another where that happens beside the calls.
-    pub(super) fn lose(&mut self, target: Target, client: &Client) {
+    pub(super) fn lose(&mut self, target: &Endpoint, client: &Client) {
         *self = match client.reconnect {
             Reconnect::Never | Reconnect::NextUse => Link::Down,
             Reconnect::Background => {
-                let (handshake, limit) = (client.handshake, client.connect_timeout);
+                let (target, handshake, limit) = (target.clone(), client.handshake, client.connect_timeout);
                 Link::Opening(Background(tokio::spawn(async move {
                     let mut wait = FIRST_RECONNECT;
                     loop {
-                        if let Ok(connection) = Connection::open(target, handshake, limit).await {
+                        if let Ok(connection) = Connection::open(&target, handshake, limit).await {
                             return connection;
                         }
                         tokio::time::sleep(wait).await;

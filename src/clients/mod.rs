@@ -7,8 +7,7 @@ mod connection;
 mod link;
 mod probe;
 
-pub use connection::Target;
 pub use probe::{Clock, ProbeClient};
 
 pub(crate) use backoff::{longest_wait, shortest_wait};
-pub(crate) use connection::reply_of;
+pub(crate) use connection::{multiplexed, reply_of};

@@ -8,8 +8,9 @@ use rand::rngs::StdRng;
 use tokio::time::Instant;
 
 use super::backoff;
-use super::connection::{Connection, Target};
+use super::connection::Connection;
 use super::link::Link;
+use crate::endpoint::Endpoint;
 use crate::kinds::{ProbeId, RespValue, Step};
 use crate::observe::{Attempt, Probe};
 use crate::policy::{Client, Handshake, OnTimeout};
@@ -35,7 +36,7 @@ impl Clock {
 /// late holds it until the server has answered again.
 pub struct ProbeClient {
     client: Arc<Client>,
-    target: Target,
+    target: Endpoint,
     link: Link,
     random: StdRng,
     clock: Clock,
@@ -53,11 +54,11 @@ impl ProbeClient {
     /// What the client saw instead.
     pub async fn warmed_up(
         client: Arc<Client>,
-        target: Target,
+        target: Endpoint,
         clock: Clock,
         seed: u64,
     ) -> Result<ProbeClient, Reply> {
-        let mut connection = Connection::open(target, client.handshake, Some(WARM_UP)).await?;
+        let mut connection = Connection::open(&target, client.handshake, Some(WARM_UP)).await?;
         // A handshake was answered already.
         if client.handshake == Handshake::None {
             let ping = crate::kinds::Command::Plain(vec!["PING".to_owned()]);
@@ -136,11 +137,11 @@ impl ProbeClient {
     /// One try: gets a connection, sends the command, and lets the connection go where the settings say so.
     async fn attempt(&mut self, step: &Step) -> (Result<RespValue, Reply>, Option<u16>) {
         let client = Arc::clone(&self.client);
-        let connection = match self.link.connection(self.target, &client).await {
+        let connection = match self.link.connection(&self.target, &client).await {
             Ok(connection) => connection,
             Err(reply) => return (Err(reply), None),
         };
-        let port = Some(connection.port);
+        let port = connection.port;
         let outcome = connection.send(&step.command, client.command_timeout).await;
         let lost = match &outcome {
             Err(Reply::Reset | Reply::Refused) => true,
@@ -148,7 +149,7 @@ impl ProbeClient {
             _ => false,
         };
         if lost {
-            self.link.lose(self.target, &client);
+            self.link.lose(&self.target, &client);
         }
         (outcome, port)
     }

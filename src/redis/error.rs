@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Version;
+use crate::endpoint::Endpoint;
 use crate::words::State;
 
 /// Why there is no server, or no longer the one that was started.
@@ -104,10 +105,10 @@ pub enum ServerError {
     Reaper(String),
 
     /// A server that should answer again does not.
-    #[error("{addr} did not answer a fresh connection: {why}")]
+    #[error("{at} did not answer a fresh connection: {why}")]
     Barrier {
         /// Where.
-        addr: SocketAddr,
+        at: Endpoint,
         /// What happened instead.
         why: String,
     },

@@ -1,10 +1,10 @@
 //! Who answers at an address: the process, and which life of it.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::wire::{Wire, WireReply, bounded};
+use crate::endpoint::Endpoint;
 
 /// What a server says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,9 +18,9 @@ pub(super) struct Identity {
 }
 
 /// Asks on a fresh connection; a server that is still loading its data is an error.
-pub(super) async fn identify(addr: SocketAddr, within: Duration) -> io::Result<Identity> {
+pub(super) async fn identify(endpoint: &Endpoint, within: Duration) -> io::Result<Identity> {
     bounded(within, async {
-        let mut wire = Wire::connect(addr, within).await?;
+        let mut wire = Wire::connect(endpoint, within).await?;
         let pong = wire.ask(&["PING"], within).await?;
         if !pong.is("PONG") {
             return Err(io::Error::other(format!("PING was answered by {pong:?}")));

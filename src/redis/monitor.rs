@@ -3,7 +3,6 @@
 //! A connection that sent MONITOR is treated as a replica, so CLIENT PAUSE ALL does not stop it.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::monitor_line::{MonitorLine, Origin};
 use super::wire::{Reader, STEP_WITHIN, Wire, Writer, bounded};
+use crate::endpoint::Endpoint;
 
 /// A connection that sent MONITOR, and what it has listed.
 ///
@@ -31,13 +31,13 @@ impl Monitor {
     ///
     /// # Errors
     /// Where the server can't be reached, or does not let the connection monitor.
-    pub async fn open(addr: SocketAddr) -> io::Result<Monitor> {
-        let mut wire = Wire::connect(addr, STEP_WITHIN).await?;
+    pub async fn open(endpoint: &Endpoint) -> io::Result<Monitor> {
+        let mut wire = Wire::connect(endpoint, STEP_WITHIN).await?;
         let reply = wire.ask(&["MONITOR"], STEP_WITHIN).await?;
         if !reply.is("OK") {
             return Err(io::Error::other(format!("MONITOR was answered by {reply:?}")));
         }
-        let own = Origin::Client(wire.local());
+        let own = wire.local().map(Origin::Client);
         let lines = Arc::new(Mutex::new(Vec::new()));
         let (reader, writer) = wire.split();
         let (tell, replies) = mpsc::unbounded_channel();
@@ -107,7 +107,7 @@ impl Drop for Monitor {
 /// Sorts what arrives into listed commands and replies, until the connection ends.
 async fn read(
     mut reader: Reader,
-    own: Origin,
+    own: Option<Origin>,
     lines: Arc<Mutex<Vec<MonitorLine>>>,
     tell: mpsc::UnboundedSender<io::Result<String>>,
 ) {
@@ -122,7 +122,7 @@ async fn read(
         // A listed command begins with a time, and no reply that is asked for here does.
         if line.first() == Some(&b'+') && line.get(1).is_some_and(u8::is_ascii_digit) {
             match MonitorLine::parse(&line[1..]) {
-                Some(line) if line.origin == own => {}
+                Some(line) if Some(&line.origin) == own.as_ref() => {}
                 Some(line) => lines.lock().unwrap_or_else(PoisonError::into_inner).push(line),
                 // A command that can't be read still ran, and a witness must not lose it.
                 None => {

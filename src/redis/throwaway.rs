@@ -12,6 +12,7 @@ use super::config::config;
 use super::identity::{Identity, identify};
 use super::port::HeldPort;
 use super::{ServerError, Workshop};
+use crate::endpoint::Endpoint;
 use crate::policy::Persistence;
 
 /// How long a server may take until it answers, its data loaded.
@@ -33,6 +34,7 @@ pub struct Server {
     process: Child,
     identity: Identity,
     addr: SocketAddr,
+    endpoint: Endpoint,
     dir: PathBuf,
     /// Held from a kill until the next start.
     held: Option<HeldPort>,
@@ -53,7 +55,8 @@ impl Server {
                 .map_err(ServerError::io(format!("writing {}", conf.display())))?;
             match launch(&workshop, &dir, addr, held).await {
                 Ok((process, identity)) => {
-                    return Ok(Server { workshop, dir, addr, process, identity, held: None });
+                    let endpoint = Endpoint::plain(addr);
+                    return Ok(Server { workshop, dir, addr, endpoint, process, identity, held: None });
                 }
                 Err(error) if says_port_taken(&error) => {}
                 Err(error) => return Err(error),
@@ -65,6 +68,11 @@ impl Server {
     /// Where it listens.
     pub fn addr(&self) -> SocketAddr {
         self.addr
+    }
+
+    /// How to get in.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
     /// Its process; another one after it was started again.
@@ -158,13 +166,13 @@ async fn launch(
     let mut process = process.map_err(ServerError::io(format!("starting {}", path.display())))?;
     let pid = process.id().unwrap_or_default();
     workshop.reaper().tell(pid)?;
-    let started = Instant::now();
+    let (endpoint, started) = (Endpoint::plain(addr), Instant::now());
     loop {
         if let Ok(Some(status)) = process.try_wait() {
             return Err(ServerError::Exited { path: path.clone(), how: status.to_string(), log: tail(&log) });
         }
         let left = READY_WITHIN.saturating_sub(started.elapsed());
-        let last = match identify(addr, left).await {
+        let last = match identify(&endpoint, left).await {
             Ok(identity) if identity.pid == pid => {
                 drop(held);
                 workshop.reaper().check()?;

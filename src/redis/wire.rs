@@ -1,12 +1,13 @@
-//! A bare connection that says exactly what it is told and nothing else: no handshake, no retry.
+//! A bare connection that says exactly what it is told and nothing else: no retry, and no handshake but the login that
+//! a server may ask for.
 
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
+
+use crate::endpoint::{Endpoint, Socket};
 
 /// How long a step on a connection of the audit's own may take where nothing else is said.
 pub(super) const STEP_WITHIN: Duration = Duration::from_secs(5);
@@ -48,14 +49,14 @@ impl WireReply {
 /// The half that is read, with what has arrived and was not read yet.
 #[derive(Debug)]
 pub(super) struct Reader {
-    half: OwnedReadHalf,
+    half: ReadHalf<Socket>,
     buffer: Vec<u8>,
 }
 
 /// The half that is written.
 #[derive(Debug)]
 pub(super) struct Writer {
-    half: OwnedWriteHalf,
+    half: WriteHalf<Socket>,
 }
 
 /// A connection, both halves.
@@ -63,22 +64,29 @@ pub(super) struct Writer {
 pub(super) struct Wire {
     reader: Reader,
     writer: Writer,
-    local: SocketAddr,
+    local: Option<SocketAddr>,
 }
 
 impl Wire {
-    /// Connects.
-    pub(super) async fn connect(addr: SocketAddr, within: Duration) -> io::Result<Wire> {
-        let stream = bounded(within, TcpStream::connect(addr)).await?;
-        stream.set_nodelay(true)?;
-        let local = stream.local_addr()?;
-        let (read, write) = stream.into_split();
+    /// Connects, and logs in where the server asks for it.
+    pub(super) async fn connect(endpoint: &Endpoint, within: Duration) -> io::Result<Wire> {
+        let socket = bounded(within, endpoint.connect()).await?;
+        let local = socket.local()?;
+        let (read, write) = tokio::io::split(socket);
         let reader = Reader { half: read, buffer: Vec::new() };
-        Ok(Wire { reader, writer: Writer { half: write }, local })
+        let mut wire = Wire { reader, writer: Writer { half: write }, local };
+        if let Some(login) = endpoint.login() {
+            let user = login.user().unwrap_or("default");
+            let reply = wire.ask(&["AUTH", user, login.password()], within).await?;
+            if !reply.is("OK") {
+                return Err(io::Error::other(format!("the login was answered by {reply:?}")));
+            }
+        }
+        Ok(wire)
     }
 
-    /// The address that the server knows this connection by.
-    pub(super) fn local(&self) -> SocketAddr {
+    /// The address that the server knows this connection by; none for a unix socket.
+    pub(super) fn local(&self) -> Option<SocketAddr> {
         self.local
     }
 
@@ -113,7 +121,8 @@ impl Writer {
         for word in command {
             bytes.push_str(&format!("${}\r\n{word}\r\n", word.len()));
         }
-        self.half.write_all(bytes.as_bytes()).await
+        self.half.write_all(bytes.as_bytes()).await?;
+        self.half.flush().await
     }
 }
 

@@ -48,7 +48,7 @@ impl Aftermath<'_> {
     /// Takes stock, and hands over what was seen.
     pub(super) async fn settle(mut self, server: &Server, collected: &Collected) -> Result<(), RunError> {
         let recovering = if self.witnessed.holding { self.recovering() } else { JoinSet::new() };
-        let mut hand = Hand::on(server.addr()).await?;
+        let mut hand = Hand::on(server.endpoint()).await?;
         let (mut cells, chains) = self.outcomes();
         let mut scenes: Vec<Staged> = self.casts.drain(..).flat_map(|cast| cast.scenes).collect();
 
@@ -60,7 +60,7 @@ impl Aftermath<'_> {
         for (staged, snapshot) in scenes.iter_mut().zip(&after) {
             forget_what_does_not_add_up(staged, snapshot, &self.witnessed.ledger);
         }
-        let (scenes, _) = side_by_side::play(self.run, server.addr(), scenes, Phase::After).await?;
+        let (scenes, _) = side_by_side::play(self.run, server.endpoint(), scenes, Phase::After).await?;
         let end = per_scene(hand.snapshot(&slots).await?, &counts);
         for (((mut staged, after), end), canary_survived) in
             scenes.into_iter().zip(after).zip(end).zip(survived)

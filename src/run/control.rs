@@ -17,9 +17,9 @@ use crate::redis::states;
 /// Runs one healthy server.
 pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) -> Result<(), RunError> {
     let mut server = run.workshop.start(batch.persistence).await?;
-    let addr = server.addr();
+    let target = &server.endpoint().clone();
     let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
-    let mut hand = Hand::on(addr).await?;
+    let mut hand = Hand::on(target).await?;
     prepare::keys(&mut hand, &casts).await?;
     let holding = states::enter(batch.state, &mut server, Duration::ZERO).await?;
     let mut cells = Vec::new();
@@ -34,7 +34,7 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
         let same = settings.len() == wanted.len()
             && settings.iter().zip(wanted).all(|(old, (new, _))| **old == **new);
         if !same {
-            clients = prepare::clients(run, addr, wanted.to_vec()).await?;
+            clients = prepare::clients(run, target, wanted.to_vec()).await?;
             settings = wanted.iter().map(|(client, _)| Arc::clone(client)).collect();
         }
         let jitter = Jitter::start();
@@ -59,7 +59,7 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
     for scene in healthy::scenes(run, &mut hand, staged).await? {
         collected.add_scene(scene);
     }
-    collected.add_replays(side_by_side::replay(run, addr, uses).await?);
+    collected.add_replays(side_by_side::replay(run, target, uses).await?);
     let left = holding.leave(&mut server).await;
     left.barrier?;
     let proof = left.proof;

@@ -16,10 +16,10 @@ pub(super) async fn scenes(
 ) -> Result<Vec<Scene>, RunError> {
     let slots: Vec<_> = scenes.iter().flat_map(Staged::keys).collect();
     let counts: Vec<usize> = scenes.iter().map(|staged| staged.keys().len()).collect();
-    let (scenes, _) = side_by_side::play(run, hand.addr(), scenes, Phase::Before).await?;
-    let (scenes, _) = side_by_side::play(run, hand.addr(), scenes, Phase::During).await?;
+    let (scenes, _) = side_by_side::play(run, hand.endpoint(), scenes, Phase::Before).await?;
+    let (scenes, _) = side_by_side::play(run, hand.endpoint(), scenes, Phase::During).await?;
     let after = per_scene(hand.snapshot(&slots).await?, &counts);
-    let (scenes, _) = side_by_side::play(run, hand.addr(), scenes, Phase::After).await?;
+    let (scenes, _) = side_by_side::play(run, hand.endpoint(), scenes, Phase::After).await?;
     let end = per_scene(hand.snapshot(&slots).await?, &counts);
     let played = scenes.into_iter().zip(after).zip(end).map(|((mut staged, after), end)| Scene {
         key: staged.key,

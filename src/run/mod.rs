@@ -24,6 +24,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::clients::Clock;
+use crate::endpoint::Endpoint;
 use crate::kinds::ProbeId;
 use crate::observe::Observations;
 use crate::plan::Plan;
@@ -52,20 +53,20 @@ pub enum RunError {
     #[error(transparent)]
     Server(#[from] ServerError),
     /// A healthy server did not take a client's preparation.
-    #[error("{addr}: preparing {what} on the healthy server failed: {}", .reply.class())]
+    #[error("{at}: preparing {what} on the healthy server failed: {}", .reply.class())]
     Prepare {
         /// The server.
-        addr: std::net::SocketAddr,
+        at: Endpoint,
         /// What was being prepared.
         what: &'static str,
         /// What the client saw.
         reply: Reply,
     },
     /// A server took no monitor connection.
-    #[error("{addr}: the monitor connection was not accepted: {error}")]
+    #[error("{at}: the monitor connection was not accepted: {error}")]
     Monitor {
         /// The server.
-        addr: std::net::SocketAddr,
+        at: Endpoint,
         /// Why.
         error: std::io::Error,
     },

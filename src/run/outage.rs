@@ -47,9 +47,9 @@ pub(super) async fn run(
     // Starting a server is waiting, not work. The semaphore is never closed.
     let mut server = run.workshop.start(batch.persistence).await?;
     let preparing = run.preparing.acquire().await;
-    let addr = server.addr();
+    let target = &server.endpoint().clone();
     let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
-    let mut hand = Hand::on(addr).await?;
+    let mut hand = Hand::on(target).await?;
     prepare::keys(&mut hand, &casts).await?;
     drop(hand);
     let give_up = run.plan.give_up;
@@ -57,11 +57,11 @@ pub(super) async fn run(
     casts.iter().flat_map(|cast| &cast.before).for_each(|step| ledger.prepared_step(step));
 
     let wanted = casts.iter().flat_map(|cast| cast.clients.iter().cloned()).collect();
-    let mut clients = prepare::clients(run, addr, wanted).await?.into_iter();
+    let mut clients = prepare::clients(run, target, wanted).await?.into_iter();
     // The scenarios go out to be played together, and come back to their casts in order.
     let counts: Vec<usize> = casts.iter().map(|cast| cast.scenes.len()).collect();
     let staged = casts.iter_mut().flat_map(|cast| cast.scenes.drain(..)).collect();
-    let (staged, sent) = side_by_side::play(run, addr, staged, Phase::Before).await?;
+    let (staged, sent) = side_by_side::play(run, target, staged, Phase::Before).await?;
     sent.iter().for_each(|step| ledger.prepared_step(step));
     let mut staged = staged.into_iter();
     for (cast, count) in casts.iter_mut().zip(counts) {
@@ -74,7 +74,8 @@ pub(super) async fn run(
             ready.push((job, part, own));
         }
     }
-    let mut monitor = Monitor::open(addr).await.map_err(|error| RunError::Monitor { addr, error })?;
+    let mut monitor =
+        Monitor::open(target).await.map_err(|error| RunError::Monitor { at: target.clone(), error })?;
     drop(preparing);
 
     let holding = states::enter(batch.state, &mut server, batch.bound + MARGIN).await?;

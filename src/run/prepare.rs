@@ -1,6 +1,5 @@
 //! What must be there before the probes begin: keys, scripts, and connected clients.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
@@ -9,7 +8,8 @@ use tokio::task::JoinSet;
 use super::actor::Cast;
 use super::server::Hand;
 use super::{Run, RunError};
-use crate::clients::{ProbeClient, Target};
+use crate::clients::ProbeClient;
+use crate::endpoint::Endpoint;
 use crate::kinds::{Command, ProbeId};
 use crate::policy::Client;
 
@@ -35,25 +35,30 @@ pub(super) async fn keys(hand: &mut Hand, casts: &[Cast]) -> Result<(), RunError
 /// Connected clients, one for each entry, in order.
 pub(super) async fn clients(
     run: &Arc<Run>,
-    addr: SocketAddr,
+    target: &Endpoint,
     wanted: Vec<(Arc<Client>, ProbeId)>,
 ) -> Result<Vec<ProbeClient>, RunError> {
     let room = Arc::new(Semaphore::new(OPENING_AT_ONCE));
     let mut opening = JoinSet::new();
     let count = wanted.len();
     for (index, (client, id)) in wanted.into_iter().enumerate() {
-        let (room, clock, seed) = (Arc::clone(&room), run.clock, run.client_seed(&id));
+        let (room, target) = (Arc::clone(&room), target.clone());
+        let (clock, seed) = (run.clock, run.client_seed(&id));
         opening.spawn(async move {
             let _room = room.acquire().await;
-            (index, ProbeClient::warmed_up(client, Target { addr }, clock, seed).await)
+            (index, ProbeClient::warmed_up(client, target, clock, seed).await)
         });
     }
     let mut clients: Vec<Option<ProbeClient>> = Vec::new();
     clients.resize_with(count, || None);
     while let Some(opened) = opening.join_next().await {
         let (index, client) = opened.map_err(|error| RunError::Internal(error.to_string()))?;
-        clients[index] =
-            Some(client.map_err(|reply| RunError::Prepare { addr, what: "a client's connection", reply })?);
+        let at = || target.clone();
+        clients[index] = Some(client.map_err(|reply| RunError::Prepare {
+            at: at(),
+            what: "a client's connection",
+            reply,
+        })?);
     }
     Ok(clients.into_iter().flatten().collect())
 }

@@ -1,15 +1,17 @@
 //! The audit's own hand on a server that answers: sets keys, reads what is there, and takes away what is ours.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 
 use super::RunError;
-use crate::clients::reply_of;
+use crate::clients::{multiplexed, reply_of};
+use crate::endpoint::Endpoint;
 use crate::kinds::{Command, Step};
 use crate::observe::{Found, Snapshot};
+use crate::policy::Handshake;
+use crate::words::{Phase, Reply};
 
 /// How many commands go to the server in one pipeline.
 const PIPELINE: usize = 500;
@@ -19,26 +21,30 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection of the audit's own.
 pub(super) struct Hand {
-    addr: SocketAddr,
+    endpoint: Endpoint,
     connection: MultiplexedConnection,
 }
 
 impl Hand {
     /// Connects.
-    pub(super) async fn on(addr: SocketAddr) -> Result<Hand, RunError> {
-        let failed = failed(addr, "a connection of the audit's own");
-        let client = redis::Client::open(format!("redis://{addr}")).map_err(&failed)?;
+    pub(super) async fn on(endpoint: &Endpoint) -> Result<Hand, RunError> {
         let config = redis::AsyncConnectionConfig::new()
             .set_connection_timeout(Some(PATIENCE))
             .set_response_timeout(Some(PATIENCE));
-        let connection =
-            client.get_multiplexed_async_connection_with_config(&config).await.map_err(&failed)?;
-        Ok(Hand { addr, connection })
+        let opening = multiplexed(endpoint, Handshake::Setinfo, config);
+        let opened = tokio::time::timeout(PATIENCE, opening).await;
+        match opened.unwrap_or(Err(Reply::TimedOut(Phase::Connect))) {
+            Ok((connection, ..)) => Ok(Hand { endpoint: endpoint.clone(), connection }),
+            Err(reply) => {
+                let what = "a connection of the audit's own";
+                Err(RunError::Prepare { at: endpoint.clone(), what, reply })
+            }
+        }
     }
 
-    /// The server's address.
-    pub(super) fn addr(&self) -> SocketAddr {
-        self.addr
+    /// Where the server is.
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
     /// Sends commands whose answers do not matter.
@@ -57,7 +63,7 @@ impl Hand {
                 });
                 pipeline.add_command(command).ignore();
             }
-            pipeline.query_async::<()>(&mut self.connection).await.map_err(failed(self.addr, what))?;
+            pipeline.query_async::<()>(&mut self.connection).await.map_err(failed(&self.endpoint, what))?;
         }
         Ok(())
     }
@@ -88,7 +94,7 @@ impl Hand {
             types.cmd("TYPE").arg(key);
             types.cmd("PTTL").arg(key);
         }
-        let failed = failed(self.addr, "reading keys back");
+        let failed = failed(&self.endpoint, "reading keys back");
         let answers: Vec<redis::Value> = types.query_async(&mut self.connection).await.map_err(&failed)?;
         let mut values = redis::pipe();
         for (key, kind) in keys.iter().zip(answers.chunks(2)) {
@@ -125,7 +131,7 @@ impl Hand {
         keys.iter().for_each(|key| {
             pipeline.cmd("EXISTS").arg(key);
         });
-        pipeline.query_async(&mut self.connection).await.map_err(failed(self.addr, "reading keys back"))
+        pipeline.query_async(&mut self.connection).await.map_err(failed(&self.endpoint, "reading keys back"))
     }
 
     /// Removes every key that carries the run's name, and gives those that are there all the same.
@@ -147,7 +153,7 @@ impl Hand {
                 .arg(1_000)
                 .query_async(&mut self.connection)
                 .await
-                .map_err(failed(self.addr, "looking for keys of ours"))?;
+                .map_err(failed(&self.endpoint, "looking for keys of ours"))?;
             keys.extend(page);
             if next == "0" {
                 return Ok(keys);
@@ -157,8 +163,9 @@ impl Hand {
     }
 }
 
-fn failed(addr: SocketAddr, what: &'static str) -> impl Fn(redis::RedisError) -> RunError {
-    move |error| RunError::Prepare { addr, what, reply: reply_of(&error) }
+fn failed(endpoint: &Endpoint, what: &'static str) -> impl Fn(redis::RedisError) -> RunError + use<> {
+    let endpoint = endpoint.clone();
+    move |error| RunError::Prepare { at: endpoint.clone(), what, reply: reply_of(&error) }
 }
 
 /// The snapshots of all scenes' slots, scene by scene.

@@ -1,7 +1,6 @@
 //! The audit's own calls on a healthy server, scenario beside scenario: one call at a time is for measuring, and these are
 //! not measured.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
@@ -9,6 +8,7 @@ use tokio::task::JoinSet;
 use super::scene::{Staged, patient};
 use super::server::Hand;
 use super::{Run, RunError, correctness, prepare};
+use crate::endpoint::Endpoint;
 use crate::kinds::{Phase, Step};
 use crate::observe::Replayed;
 
@@ -18,13 +18,13 @@ const OWN_CLIENTS: usize = 12;
 /// Plays a phase of all of these scenarios, and gives them back in order with the commands that were sent.
 pub(super) async fn play(
     run: &Arc<Run>,
-    addr: SocketAddr,
+    target: &Endpoint,
     scenes: Vec<Staged>,
     phase: Phase,
 ) -> Result<(Vec<Staged>, Vec<Step>), RunError> {
     let shares = shares(scenes);
     let wanted = shares.iter().map(|_| (patient(), run.probe_id())).collect();
-    let clients = prepare::clients(run, addr, wanted).await?;
+    let clients = prepare::clients(run, target, wanted).await?;
     let mut playing = JoinSet::new();
     for (index, (mut share, mut client)) in shares.into_iter().zip(clients).enumerate() {
         let give_up = run.plan.give_up;
@@ -44,17 +44,17 @@ pub(super) async fn play(
 /// Replays the protocols of all of these uses: indices into the plan's files and a file's uses.
 pub(super) async fn replay(
     run: &Arc<Run>,
-    addr: SocketAddr,
+    target: &Endpoint,
     uses: Vec<(usize, usize)>,
 ) -> Result<Vec<Replayed>, RunError> {
     let mut replaying = JoinSet::new();
     for (index, share) in shares(uses).into_iter().enumerate() {
-        let run = Arc::clone(run);
+        let (run, target) = (Arc::clone(run), target.clone());
         replaying.spawn(async move {
             let mut replayed = Vec::new();
             let outcome = async {
-                let mut hand = Hand::on(addr).await?;
-                let mut own = prepare::clients(&run, addr, vec![(patient(), run.probe_id())]).await?;
+                let mut hand = Hand::on(&target).await?;
+                let mut own = prepare::clients(&run, &target, vec![(patient(), run.probe_id())]).await?;
                 for (file, use_index) in share {
                     if let Some(client) = own.first_mut() {
                         replayed.extend(correctness::replay(&run, &mut hand, client, file, use_index).await?);

@@ -95,7 +95,7 @@ async fn a_second_pause_waits_for_the_first_and_adds_to_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_monitor_connection_lives_through_a_pause_and_lists_what_ran_by_port() {
     let server = server(Persistence::None).await;
-    let mut monitor = Monitor::open(server.addr()).await.unwrap();
+    let mut monitor = Monitor::open(server.endpoint()).await.unwrap();
     assert_eq!(ask(server.addr(), "CLIENT PAUSE 20000 ALL").await, "+OK\r\n");
     let client = tokio::net::TcpStream::connect(server.addr()).await.unwrap();
     let port = client.local_addr().unwrap().port();
@@ -113,7 +113,7 @@ async fn the_monitor_connection_lives_through_a_pause_and_lists_what_ran_by_port
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pause_that_somebody_else_lifts_is_not_proven() {
     let mut server = server(Persistence::None).await;
-    let mut intruder = Monitor::open(server.addr()).await.unwrap();
+    let mut intruder = Monitor::open(server.endpoint()).await.unwrap();
     let holding = enter(State::Paused, &mut server).await;
     tokio::time::sleep(SHORT).await;
     intruder.unpause().await.unwrap();
@@ -126,7 +126,7 @@ async fn a_pause_that_somebody_else_lifts_is_not_proven() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pause_that_somebody_lifts_and_renews_between_two_looks_is_not_proven() {
     let mut server = server(Persistence::None).await;
-    let mut intruder = Monitor::open(server.addr()).await.unwrap();
+    let mut intruder = Monitor::open(server.endpoint()).await.unwrap();
     let holding = enter(State::Paused, &mut server).await;
     // Waits in the pause and renews it at once when it is lifted.
     let mut renewing = Client::connect(server.addr()).await;

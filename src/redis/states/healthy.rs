@@ -30,11 +30,11 @@ impl Healthy {
 }
 
 async fn answering(server: &Server) -> Result<String, String> {
-    match identify(server.addr(), STEP_WITHIN).await {
+    match identify(server.endpoint(), STEP_WITHIN).await {
         Ok(identity) if identity.run_id == server.run_id() => Ok(identity.run_id),
         Ok(_) => {
-            Err(format!("{} was answered by another server than the one that was started", server.addr()))
+            Err(format!("{} was answered by another server than the one that was started", server.endpoint()))
         }
-        Err(error) => Err(format!("{} did not answer a PING: {error}", server.addr())),
+        Err(error) => Err(format!("{} did not answer a PING: {error}", server.endpoint())),
     }
 }

@@ -87,10 +87,10 @@ impl Holding {
         let barrier = match (ended, server.exited()) {
             // Nobody will answer, so nothing is waited for.
             (Ok(_), Some(status)) => Err(ServerError::Barrier {
-                addr: server.addr(),
+                at: server.endpoint().clone(),
                 why: format!("its process ended ({status})"),
             }),
-            (Ok(still), None) => barrier(server.addr(), still + BARRIER_WITHIN).await,
+            (Ok(still), None) => barrier(server.endpoint(), still + BARRIER_WITHIN).await,
             (Err(error), _) => Err(error),
         };
         let proof = match verdict {

@@ -5,7 +5,6 @@
 //! connection sends one PING once the pause is in force, which must stay unanswered until the pause is lifted.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
@@ -16,6 +15,7 @@ use super::super::monitor_line::MonitorLine;
 use super::super::wire::{STEP_WITHIN, Wire, WireReply, bounded};
 use super::watch::{LOOK_EVERY, Watch};
 use super::{Verdict, counted, seconds};
+use crate::endpoint::Endpoint;
 
 /// How long the monitor connection may take to answer before the server counts as frozen and not as paused.
 const ALIVE_WITHIN: Duration = Duration::from_secs(2);
@@ -41,7 +41,7 @@ pub(super) struct End {
 
 impl Paused {
     pub(super) async fn enter(server: &Server, bound: Duration) -> Paused {
-        let witnesses = place(server.addr(), bound)
+        let witnesses = place(server.endpoint(), bound)
             .await
             .map_err(|error| format!("the pause could not be proven: {error}"));
         let ends = Instant::now() + bound;
@@ -91,12 +91,12 @@ struct Witnesses {
 }
 
 /// Places the witnesses, pauses the server, and proves that the pause began.
-async fn place(addr: SocketAddr, bound: Duration) -> io::Result<Witnesses> {
-    let mut monitor = Monitor::open(addr).await?;
-    let mut waiting = Wire::connect(addr, STEP_WITHIN).await?;
+async fn place(endpoint: &Endpoint, bound: Duration) -> io::Result<Witnesses> {
+    let mut monitor = Monitor::open(endpoint).await?;
+    let mut waiting = Wire::connect(endpoint, STEP_WITHIN).await?;
     expect("PONG", waiting.ask(&["PING"], STEP_WITHIN).await?)?;
     let lasts = Instant::now() + bound;
-    match begin(addr, bound, &mut monitor, &mut waiting).await {
+    match begin(endpoint, bound, &mut monitor, &mut waiting).await {
         Ok(ran_before) => Ok(Witnesses { monitor, waiting, ran_before, lasts }),
         Err(error) => {
             // The pause may be in force all the same, and nobody else would lift it.
@@ -108,12 +108,12 @@ async fn place(addr: SocketAddr, bound: Duration) -> io::Result<Witnesses> {
 
 /// Pauses the server; how many commands had run until then.
 async fn begin(
-    addr: SocketAddr,
+    endpoint: &Endpoint,
     bound: Duration,
     monitor: &mut Monitor,
     waiting: &mut Wire,
 ) -> io::Result<usize> {
-    let mut control = Wire::connect(addr, STEP_WITHIN).await?;
+    let mut control = Wire::connect(endpoint, STEP_WITHIN).await?;
     let millis = bound.as_millis().to_string();
     expect("OK", control.ask(&["CLIENT", "PAUSE", &millis, "ALL"], STEP_WITHIN).await?)?;
     // Answered after the pause was: whatever ran before the pause is listed by then.

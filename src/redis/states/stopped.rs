@@ -1,16 +1,15 @@
 //! Stopped: the process is killed, its port refuses, and it starts again with its data.
 
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
 use super::super::wire::bounded;
 use super::super::{Server, ServerError};
 use super::watch::{LOOK_EVERY, Watch};
 use super::{Verdict, counted};
+use crate::endpoint::Endpoint;
 
 /// How long a refusal may take; on loopback it comes at once.
 const REFUSED_WITHIN: Duration = Duration::from_secs(1);
@@ -24,10 +23,10 @@ pub(super) struct Stopped {
 
 impl Stopped {
     pub(super) async fn enter(server: &mut Server) -> Result<Stopped, ServerError> {
-        let (pid, addr) = (server.pid(), server.addr());
+        let (pid, endpoint) = (server.pid(), server.endpoint().clone());
         server.kill().await?;
-        let first = refused(addr).await;
-        let watch = Watch::start(move |stopped| watch(addr, first, stopped));
+        let first = refused(&endpoint).await;
+        let watch = Watch::start(move |stopped| watch(endpoint, first, stopped));
         Ok(Stopped { pid, watch })
     }
 
@@ -35,7 +34,7 @@ impl Stopped {
     pub(super) async fn leave(self, server: &Server) -> Verdict {
         let seen = self.watch.stop().await.ok_or("the task that watched the port broke")?;
         let refusals = seen? + 1;
-        refused(server.addr()).await?;
+        refused(server.endpoint()).await?;
         Ok(format!(
             "process {} was killed and waited for, and {} on its port, one each {LOOK_EVERY:?}, {} all refused",
             self.pid,
@@ -47,7 +46,7 @@ impl Stopped {
 
 /// Connects now and then; how often that was refused, or the first time that it was not.
 async fn watch(
-    addr: SocketAddr,
+    endpoint: Endpoint,
     first: Result<(), String>,
     mut stopped: oneshot::Receiver<()>,
 ) -> Result<usize, String> {
@@ -58,13 +57,13 @@ async fn watch(
             _ = &mut stopped => return Ok(refusals),
             () = tokio::time::sleep(LOOK_EVERY) => {}
         }
-        refused(addr).await?;
+        refused(&endpoint).await?;
         refusals += 1;
     }
 }
 
-async fn refused(addr: SocketAddr) -> Result<(), String> {
-    match bounded(REFUSED_WITHIN, TcpStream::connect(addr)).await {
+async fn refused(endpoint: &Endpoint) -> Result<(), String> {
+    match bounded(REFUSED_WITHIN, endpoint.knock()).await {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
         Err(error) => Err(format!("a connect to the killed server's port was not refused: {error}")),
         Ok(_) => {
