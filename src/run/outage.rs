@@ -76,7 +76,8 @@ pub(super) async fn run(
     }
     let mut monitor =
         Monitor::open(target).await.map_err(|error| RunError::Monitor { at: target.clone(), error })?;
-    drop(preparing);
+    // Where nobody waits, the state too is work.
+    let work = preparing.ok().filter(|_| batch.bound.is_zero());
 
     let holding = states::enter(batch.state, &mut server, batch.bound + MARGIN).await?;
     (run.events)(Event::StateBegins(batch.state));
@@ -109,6 +110,7 @@ pub(super) async fn run(
             (holding.leave(&mut server).await, jitter_us)
         }
     };
+    drop(work);
     left.barrier?;
     if batch.ends.is_some() && !left.proof.held() && !last {
         server.shutdown().await;
