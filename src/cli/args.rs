@@ -65,8 +65,8 @@ pub(crate) struct PolicyArgs {
 pub(crate) struct AuditArgs {
     #[command(flatten)]
     pub(crate) policies: PolicyArgs,
-    /// The states to probe in; `healthy` is always among them, as the control
-    #[arg(long, value_name = "STATE,..", value_delimiter = ',', default_value = "all")]
+    /// The states to probe in, or `all`; `healthy` is always among them, as the control [default: healthy, paused, stopped]
+    #[arg(long, value_name = "STATE,..", value_delimiter = ',')]
     pub(crate) states: Vec<String>,
     /// Only this use, and the requests that call nothing else; repeatable
     #[arg(long, value_name = "USE", value_delimiter = ',')]

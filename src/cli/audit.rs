@@ -59,16 +59,18 @@ enum Ended {
 
 fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>]) -> anyhow::Result<Wishes> {
     let mut states = vec![State::Healthy];
+    if args.states.is_empty() {
+        states.extend(files.iter().flat_map(|file| file.audited_states()));
+    }
     for name in &args.states {
         match (name.as_str(), State::from_name(name)) {
             ("all", _) => states.extend(State::ALL),
             (_, Some(state)) => states.push(state),
             (_, None) => {
-                let known = State::ALL.map(State::name);
                 bail!(
                     "--states {name}: no such state{}; there are {} and all",
-                    closest(name, known),
-                    known.join(", ")
+                    closest(name, State::names()),
+                    State::names().collect::<Vec<_>>().join(", ")
                 );
             }
         }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use redis_outage_audit::judge::explain as long_form;
 use redis_outage_audit::kinds::{Kind, KindSpec, Presence, Shape};
-use redis_outage_audit::words::{Code, OutagePolicy, State, closest};
+use redis_outage_audit::words::{Code, Form, OutagePolicy, State, closest};
 
 use super::args::{ExplainArgs, KindsArgs};
 use super::exit::Exit;
@@ -81,7 +81,18 @@ fn presence(presence: Presence) -> String {
 pub(crate) fn states() -> Exit {
     let text: String = State::ALL
         .iter()
-        .map(|state| format!("{}\n  {}\n  {}\n", state.name(), state.how(), state.fidelity()))
+        .map(|state| {
+            let facts = state.facts();
+            let asked = if facts.by_default { "" } else { ", only when asked for" };
+            let form = match facts.form {
+                Form::Condition => "condition",
+                Form::Event => "event",
+            };
+            format!(
+                "{state} ({form}{asked})\n  {}\n  reproduces {}\n  does not reproduce {}\n  on {}\n",
+                facts.how, facts.reproduces, facts.lacks, facts.systems
+            )
+        })
         .collect::<Vec<_>>()
         .join("\n");
     screen::out(&screen::wrapped(&text, screen::width()))

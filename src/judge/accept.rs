@@ -35,17 +35,24 @@ fn covers(acceptance: &Acceptance, used: &Use, found: &Found) -> bool {
     };
     acceptance.finding == found.code
         && operation.is_none_or(|name| covers_operation(acceptance, name))
-        && found.state.is_none_or(|state| states(acceptance).any(|accepted| accepted == state))
+        && found.state.is_none_or(|state| covers_state(acceptance, state))
 }
 
 fn covers_operation(acceptance: &Acceptance, name: &str) -> bool {
     acceptance.operations.is_empty() || acceptance.operations.iter().any(|wanted| wanted == name)
 }
 
-fn states(acceptance: &Acceptance) -> impl Iterator<Item = State> {
-    let listed = acceptance.states.clone();
-    let all = listed.is_empty();
-    listed.into_iter().chain(State::outages().filter(move |_| all))
+fn covers_state(acceptance: &Acceptance, state: State) -> bool {
+    if acceptance.states.is_empty() { state.is_outage() } else { acceptance.states.contains(&state) }
+}
+
+/// The states that have to be looked at before an acceptance can be called stale: where it names none, those that the
+/// file is about, as a file is not expected to be audited in every state that there is.
+fn looked_for(file: &PolicyFile, acceptance: &Acceptance) -> Vec<State> {
+    match acceptance.states.as_slice() {
+        [] => file.audited_states().into_iter().filter(|state| state.is_outage()).collect(),
+        listed => listed.to_vec(),
+    }
 }
 
 /// Acceptances that nothing needed, where all that they speak of was looked at and could be believed.
@@ -66,7 +73,7 @@ pub(super) fn stale(
                 .enumerate()
                 .filter(|(_, operation)| covers_operation(acceptance, operation.name()))
                 .flat_map(|(operation_index, _)| {
-                    states(acceptance).map(move |state| (operation_index, state))
+                    looked_for(file, acceptance).into_iter().map(move |state| (operation_index, state))
                 })
                 .all(|(operation_index, state)| {
                     cells.iter().any(|cell| {

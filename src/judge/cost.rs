@@ -5,7 +5,7 @@ use super::found::{Found, Subject};
 use super::proof::Believable;
 use crate::observe::{Cell, Cost};
 use crate::policy::{BudgetLine, PolicyFile, Use};
-use crate::words::{Code, Phase, Reply, State, declared, exact_us, human_us, micros};
+use crate::words::{Code, Phase, Reply, State, Waits, declared, exact_us, human_us, micros};
 
 /// An excess within the scheduling jitter does not count, and jitter above this is not an excuse.
 const MOST_JITTER_US: u64 = 25_000;
@@ -55,11 +55,9 @@ pub(super) fn excess(cost: Cost, line: BudgetLine, state: State, jitter_us: u64)
 }
 
 fn cause_of_excess(used: &Use, state: State) -> String {
-    match state {
-        State::Paused => why_it_costs(&used.client),
-        State::Healthy | State::Stopped => {
-            "the call itself took longer, without any timeout running out".to_owned()
-        }
+    match state.facts().waits {
+        Waits::Nothing => "the call itself took longer, without any timeout running out".to_owned(),
+        _ => why_it_costs(&used.client),
     }
 }
 

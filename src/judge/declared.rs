@@ -6,7 +6,7 @@ use super::found::{Found, Subject};
 use crate::kinds::{ProbeId, Repeat};
 use crate::plan::{predicted_chain, reached_calls, worst_case};
 use crate::policy::{Backend, BudgetLine, Client, OnTimeout, PolicyFile, Request, Use, UseOperation};
-use crate::words::{Code, OutagePolicy, Span, State, declared};
+use crate::words::{Code, OutagePolicy, Span, State, Waits, declared};
 
 /// The findings that hold without any Redis.
 pub(super) fn findings(file: &PolicyFile, states: &[State], setinfo: Option<bool>) -> Vec<Found> {
@@ -16,15 +16,15 @@ pub(super) fn findings(file: &PolicyFile, states: &[State], setinfo: Option<bool
             let subject = Subject::Operation { use_index, operation_index };
             found.extend(undecided(subject, operation));
             found.extend(retry_not_idempotent(subject, used, operation));
-            for &state in states.iter().filter(|state| state.is_outage()) {
-                let worst = worst_case(&used.client, state, setinfo);
+            for &state in states.iter().filter(|state| is_predictable(**state)) {
+                let worst = worst_case(&used.client, operation.operation.writes(), state, setinfo);
                 let Some(line) = operation.budget.get(state) else { continue };
                 found.extend(budget_unreachable(subject, state, line, worst, &used.client));
             }
         }
     }
     for (index, request) in file.requests.iter().enumerate() {
-        for &state in states.iter().filter(|state| state.is_outage()) {
+        for &state in states.iter().filter(|state| is_predictable(**state)) {
             let worst = predicted_chain(file, request, state, setinfo);
             let Some(line) = request.budget.get(state) else { continue };
             let Some(client) = dearest_client(file, request, state, setinfo) else { continue };
@@ -32,6 +32,11 @@ pub(super) fn findings(file: &PolicyFile, states: &[State], setinfo: Option<bool
         }
     }
     found
+}
+
+/// Whether arithmetic can say what a call costs: what a slow network adds to it is no setting of the client's.
+fn is_predictable(state: State) -> bool {
+    state.is_outage() && state.facts().waits != Waits::Latency
 }
 
 /// The client of the call that costs a request the most: its settings are the ones to turn.
@@ -44,10 +49,11 @@ fn dearest_client<'a>(
     let calls = reached_calls(file, request, state);
     let clients = calls
         .iter()
-        .map(|call| &file.uses[call.use_index])
-        .filter(|used| used.backend == Backend::Redis)
-        .map(|used| &used.client);
-    clients.max_by_key(|client| worst_case(client, state, setinfo).unwrap_or(Duration::MAX))
+        .map(|call| (&file.uses[call.use_index], call.writes(file)))
+        .filter(|(used, _)| used.backend == Backend::Redis)
+        .map(|(used, writes)| (&used.client, writes));
+    let cost = |client, writes| worst_case(client, writes, state, setinfo).unwrap_or(Duration::MAX);
+    clients.max_by_key(|(client, writes)| cost(client, *writes)).map(|(client, _)| client)
 }
 
 fn undecided(subject: Subject, operation: &UseOperation) -> Option<Found> {

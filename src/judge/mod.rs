@@ -104,7 +104,7 @@ pub fn verdict(findings: &[Finding]) -> Verdict {
 /// What a policy file says without any Redis: decisions nobody made, budgets that arithmetic rules out, retries that
 /// do harm.
 pub fn lint(file: &PolicyFile) -> Vec<Finding> {
-    let found = declared::findings(file, &State::ALL, None);
+    let found = declared::findings(file, &file.audited_states(), None);
     merge::merge(file, accept::accept(file, found))
 }
 

@@ -6,24 +6,26 @@ pub(super) use crate::clients::longest_wait;
 use crate::policy::{
     Backend, Client, Handshake, OnTimeout, PolicyFile, Reconnect, Request, RequestCall, Then,
 };
-use crate::words::{Decision, State};
+use crate::words::{Decision, State, Waits};
 
-/// The longest that one call can take in a state, for a client that was connected before it began; none where it can
-/// take for ever. An operation of several commands stops at its first error, so it costs no more than one command.
+/// The longest that one call can take in a state; none where it can take for ever. An operation of several commands stops
+/// at its first error, so it costs no more than one command.
 ///
-/// `setinfo` says whether `CLIENT SETINFO` waits in a pause (everywhere but on Redis 7.0, which rejects it at once);
-/// where that is not known, the longer of the two answers is given.
-pub fn worst_case(client: &Client, state: State, setinfo: Option<bool>) -> Option<Duration> {
+/// `writes` says whether the operation writes: where only writes wait, a read costs nothing. `setinfo` says whether `CLIENT
+/// SETINFO` waits in a pause (everywhere but on Redis 7.0, which rejects it at once); where that is not known, the longer of
+/// the two answers is given.
+pub fn worst_case(client: &Client, writes: bool, state: State, setinfo: Option<bool>) -> Option<Duration> {
     let mut total = Duration::ZERO;
     for attempt in 1..=client.attempts {
         if attempt > 1 {
             total = total.checked_add(longest_wait(client.backoff, attempt - 1))?;
         }
-        let cost = match state {
-            // Nothing waits: the process refuses, resets, or answers.
-            State::Healthy | State::Stopped => Some(Duration::ZERO),
-            State::Paused if attempt == 1 => client.command_timeout,
-            State::Paused => later_attempt_in_a_pause(client, setinfo),
+        let cost = match (attempt, state.facts().waits) {
+            // Nothing waits: the process answers, rejects, refuses, or resets.
+            (_, Waits::Nothing) => Some(Duration::ZERO),
+            (_, Waits::Writes) if !writes => Some(Duration::ZERO),
+            (1, _) => first_attempt(client, state, setinfo),
+            _ => later_attempt(client, state, setinfo),
         };
         total = total.checked_add(cost?)?;
         if attempt > 1 && cost == Some(Duration::ZERO) && client.backoff == crate::policy::Backoff::None {
@@ -34,25 +36,44 @@ pub fn worst_case(client: &Client, state: State, setinfo: Option<bool>) -> Optio
     Some(total)
 }
 
+/// The first attempt, of a client that is connected or, where the state is cold, connects with it.
+fn first_attempt(client: &Client, state: State, setinfo: Option<bool>) -> Option<Duration> {
+    if state.is_cold() { opening(client, state, setinfo) } else { client.command_timeout }
+}
+
 /// The second attempt and those after it, once the first has timed out.
-pub(super) fn later_attempt_in_a_pause(client: &Client, setinfo: Option<bool>) -> Option<Duration> {
-    if client.on_timeout == OnTimeout::Keep {
+pub(super) fn later_attempt(client: &Client, state: State, setinfo: Option<bool>) -> Option<Duration> {
+    let handshake_waits = handshake_waits(client, state, setinfo);
+    let connected = !state.is_cold() || handshake_waits == Some(false);
+    if client.on_timeout == OnTimeout::Keep && connected {
         return client.command_timeout;
     }
-    // A paused server's kernel still accepts the connection; what is sent on it waits.
-    let handshake_waits = match client.handshake {
-        Handshake::None => Some(false),
-        Handshake::Hello => Some(true),
-        Handshake::Setinfo => setinfo,
-    };
     match (client.reconnect, handshake_waits) {
         (Reconnect::Never, _) => Some(Duration::ZERO),
-        (Reconnect::NextUse, Some(true)) => client.connect_timeout,
-        (Reconnect::NextUse, Some(false)) => client.command_timeout,
-        (Reconnect::NextUse, None) => Some(client.connect_timeout?.max(client.command_timeout?)),
         // Beside the calls a handshake can't finish, so no attempt finds a connection.
         (Reconnect::Background, Some(true)) => Some(Duration::ZERO),
         (Reconnect::Background, Some(false) | None) => client.command_timeout,
+        (Reconnect::NextUse, _) => opening(client, state, setinfo),
+    }
+}
+
+/// An attempt that opens a connection: the kernel accepts it, and what is sent on it waits.
+fn opening(client: &Client, state: State, setinfo: Option<bool>) -> Option<Duration> {
+    match handshake_waits(client, state, setinfo) {
+        Some(true) => client.connect_timeout,
+        Some(false) => client.command_timeout,
+        None => Some(client.connect_timeout?.max(client.command_timeout?)),
+    }
+}
+
+/// Whether what a client sends on a new connection before its first command waits; none where nobody knows.
+fn handshake_waits(client: &Client, state: State, setinfo: Option<bool>) -> Option<bool> {
+    match (state.facts().waits, client.handshake) {
+        (Waits::Network, _) => Some(true),
+        (_, Handshake::None) | (Waits::Nothing | Waits::Writes, _) => Some(false),
+        (Waits::Paused, Handshake::Setinfo) => setinfo,
+        (Waits::Latency, _) => None,
+        (Waits::Paused | Waits::Frozen, _) => Some(true),
     }
 }
 
@@ -95,8 +116,8 @@ pub fn predicted_chain(
 ) -> Option<Duration> {
     reached_calls(file, request, state)
         .into_iter()
-        .map(|call| &file.uses[call.use_index])
-        .filter(|used| used.backend == Backend::Redis)
-        .map(|used| worst_case(&used.client, state, setinfo))
+        .map(|call| (&file.uses[call.use_index], call.writes(file)))
+        .filter(|(used, _)| used.backend == Backend::Redis)
+        .map(|(used, writes)| worst_case(&used.client, writes, state, setinfo))
         .sum()
 }

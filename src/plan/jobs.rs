@@ -122,7 +122,7 @@ impl Source<'_> {
 
     /// How long one call of a use can take.
     fn bound(&self, policy: &PolicyFile, use_index: usize, state: State) -> Duration {
-        worst_case(&policy.uses[use_index].client, state, Some(self.setinfo))
+        worst_case(&policy.uses[use_index].client, true, state, Some(self.setinfo))
             .map_or(self.give_up, |worst| worst.min(self.give_up))
     }
 }

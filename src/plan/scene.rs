@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::arithmetic::later_attempt_in_a_pause;
+use super::arithmetic::later_attempt;
 use crate::clients::shortest_wait;
 use crate::kinds::{ALONE, Act, Begins, GoesOn, Kind, Phase};
 use crate::observe::Timing;
 use crate::policy::{Client, OnTimeout, Use};
-use crate::words::{Decision, Reply, State};
+use crate::words::{Decision, Reply, State, Waits};
 
 /// The callers of a use's scenario while something is wrong.
 #[derive(Debug)]
@@ -129,11 +129,11 @@ impl Caller<'_> {
 /// second one's: half of the second attempt's time after it began, at the earliest that the wait between them allows. None where no such instant exists: a single attempt,
 /// no timeout, or a second attempt that does not wait.
 pub(super) fn straddles(client: &Client, state: State, setinfo: bool, give_up: Duration) -> Option<Duration> {
-    if client.attempts < 2 || state != State::Paused {
-        // Nothing that a stopped server had not run yet runs later, so only the way back is left to see there.
+    // Where nothing that was sent runs later, only the way back is left to see.
+    if client.attempts < 2 || !state.facts().straddles || state.facts().waits == Waits::Nothing {
         return None;
     }
-    let second = later_attempt_in_a_pause(client, Some(setinfo))?;
+    let second = later_attempt(client, state, Some(setinfo))?;
     let ends = client.command_timeout? + shortest_wait(client.backoff, 1) + second / 2;
     (!second.is_zero() && ends + second < give_up).then_some(ends)
 }

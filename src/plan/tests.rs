@@ -16,7 +16,7 @@ fn lock(client: &str) -> Arc<PolicyFile> {
 }
 
 fn worst_ms(client: &str, state: State, setinfo: Option<bool>) -> Option<u128> {
-    worst_case(&lock(client).uses[0].client, state, setinfo).map(|worst| worst.as_millis())
+    worst_case(&lock(client).uses[0].client, true, state, setinfo).map(|worst| worst.as_millis())
 }
 
 #[test]

@@ -48,6 +48,13 @@ pub struct PolicyFile {
     pub rules: Rules,
 }
 
+impl PolicyFile {
+    /// The states that the file is about, in order; the default ones where it names none.
+    pub fn audited_states(&self) -> Vec<State> {
+        State::by_default().collect()
+    }
+}
+
 /// How a throwaway server keeps its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -309,6 +316,13 @@ pub struct RequestCall {
     pub on_raised: Then,
     /// Where the call stands.
     pub at: Span,
+}
+
+impl RequestCall {
+    /// Whether the operation that it calls writes.
+    pub fn writes(&self, file: &PolicyFile) -> bool {
+        file.uses[self.use_index].operations[self.operation_index].operation.writes()
+    }
 }
 
 /// What happens to a request after a call that did not let it through.

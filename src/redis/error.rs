@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::Version;
 use crate::endpoint::Endpoint;
+use crate::words::State;
 
 /// Why there is no server, or no longer the one that was started.
 #[derive(Debug, thiserror::Error)]
@@ -94,6 +95,10 @@ pub enum ServerError {
         /// How many were tried.
         tries: usize,
     },
+
+    /// A state that nothing brings about.
+    #[error("the state {0} can't be entered on a server of the audit's own yet")]
+    NotYet(State),
 
     /// The guard process did not start, or is gone.
     #[error("the guard process that ends the servers {0}")]

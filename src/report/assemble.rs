@@ -149,7 +149,13 @@ impl Scene<'_> {
             replies: replies(&cell.probes),
             decision: common_decision(&cell.probes, operation),
             cost,
-            worst_case_us: worst_case(&used.client, state, Some(self.info.setinfo)).map(micros),
+            worst_case_us: worst_case(
+                &used.client,
+                operation.operation.writes(),
+                state,
+                Some(self.info.setinfo),
+            )
+            .map(micros),
             budget_us,
             jitter_us: cell.jitter_us,
             recovery: cell.recovery,

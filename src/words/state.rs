@@ -2,39 +2,357 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is wrong with Redis while operations are probed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// Nothing is wrong: the control that every other state is compared with.
-    Healthy,
-    /// Connections stay open and nothing is answered (`CLIENT PAUSE`).
+/// Whether a state lasts or happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// It is held over time: the calls are made while it lasts.
+    Condition,
+    /// It happens once, to clients that are connected: the calls are made on the server that answers after it.
+    Event,
+}
+
+/// Where a state is brought about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// On the server itself.
+    Server,
+    /// In a proxy between the clients and the server.
+    Proxy,
+}
+
+/// What an attempt waits for in a state, which decides what it can cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    /// For nothing: it is answered, rejected, refused or reset at once.
+    Nothing,
+    /// For a server that accepts connections and runs no command, but may reject an unknown one.
     Paused,
+    /// For a server that answers reads and lets writes wait.
+    Writes,
+    /// For a server whose process runs nothing at all, while its kernel still accepts connections.
+    Frozen,
+    /// For a network that brings no answer, and accepts no new connection either.
+    Network,
+    /// For a network that is slow, by as much as the state is told.
+    Latency,
+}
+
+/// What is fixed about a state.
+#[derive(Debug)]
+pub struct StateFacts {
+    /// The name in policy files, on the command line and in reports.
+    pub name: &'static str,
+    /// Whether it lasts or happens.
+    pub form: Form,
+    /// Whether the clients connect for the first time while it lasts.
+    pub cold: bool,
+    /// Where it is brought about.
+    pub by: By,
+    /// Whether it is audited where neither the command line nor the policy file names states.
+    pub by_default: bool,
+    /// What an attempt waits for.
+    pub waits: Waits,
+    /// Whether what an attempt sent can still run once the state has ended, so that a state that ends inside of a call
+    /// shows what a second attempt is told.
+    pub straddles: bool,
+    /// How the audit brings the state about, in one sentence.
+    pub how: &'static str,
+    /// What it reproduces of a real outage.
+    pub reproduces: &'static str,
+    /// What it does not reproduce.
+    pub lacks: &'static str,
+    /// What becomes of a command that was sent in it, or of what was stored before it.
+    pub fate: &'static str,
+    /// On which systems.
+    pub systems: &'static str,
+    /// A public report of such an outage; empty for the control.
+    pub reported: &'static str,
+}
+
+/// Declares the states once, in the order in which reports show them.
+macro_rules! states {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident $name:literal $form:ident $warm:ident $by:ident $asked:ident waits $waits:ident straddles $straddles:literal
+            how $how:literal
+            reproduces $reproduces:literal
+            lacks $lacks:literal
+            fate $fate:literal
+            systems $systems:ident
+            reported $reported:literal;
+    )*) => {
+        /// What is wrong with Redis while operations are probed.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum State {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl State {
+            /// Every state, in the order in which reports show them.
+            pub const ALL: &[State] = &[$(State::$variant,)*];
+
+            /// What is fixed about it.
+            pub fn facts(self) -> &'static StateFacts {
+                match self {
+                    $(State::$variant => &StateFacts {
+                        name: $name,
+                        form: Form::$form,
+                        cold: states!(@cold $warm),
+                        by: By::$by,
+                        by_default: states!(@asked $asked),
+                        waits: Waits::$waits,
+                        straddles: $straddles,
+                        how: $how,
+                        reproduces: $reproduces,
+                        lacks: $lacks,
+                        fate: $fate,
+                        systems: $systems,
+                        reported: $reported,
+                    },)*
+                }
+            }
+        }
+    };
+    (@cold Warm) => { false };
+    (@cold Cold) => { true };
+    (@asked ByDefault) => { true };
+    (@asked WhenAsked) => { false };
+}
+
+/// Where nothing but the server itself is needed.
+const ANYWHERE: &str = "Linux and macOS";
+
+/// Where the operating system's accept queue is part of it.
+const LINUX: &str = "Linux";
+
+states! {
+    /// Nothing is wrong: the control that every other state is compared with.
+    Healthy "healthy" Condition Warm Server ByDefault waits Nothing straddles false
+        how "a redis-server that answers; the control"
+        reproduces "a server on the same host as its clients"
+        lacks "a network in between, so its latency is a lower bound for yours"
+        fate "it is answered"
+        systems ANYWHERE
+        reported "";
+    /// Connections stay open and nothing is answered (`CLIENT PAUSE`).
+    Paused "paused" Condition Warm Server ByDefault waits Paused straddles true
+        how "CLIENT PAUSE ALL, after the clients had connected"
+        reproduces "a server that keeps its connections and answers nothing (a long command, a stalled disk, a silent network); the kernel still accepts connections"
+        lacks "a command whose connection was closed is dropped, where a frozen process would run it later"
+        fate "a command that waits runs when the server goes on, unless its connection is closed"
+        systems ANYWHERE
+        reported "https://github.com/redis/redis/issues/6830";
+    /// The same, for a client that connects for the first time meanwhile.
+    PausedCold "paused_cold" Condition Cold Server WhenAsked waits Paused straddles false
+        how "CLIENT PAUSE ALL, before the clients first connect"
+        reproduces "a deploy, or a pool that grows, while the server answers nothing: the handshake waits as well"
+        lacks "redis-server 7.0 rejects CLIENT SETINFO even in a pause, so that a connect succeeds there and only the first command waits"
+        fate "a command that waits runs when the server goes on, unless its connection is closed"
+        systems ANYWHERE
+        reported "https://github.com/redis/redis/issues/3955";
+    /// Reads are answered and writes wait (`CLIENT PAUSE WRITE`).
+    WritesPaused "writes_paused" Condition Warm Server WhenAsked waits Writes straddles true
+        how "CLIENT PAUSE WRITE, after the clients had connected"
+        reproduces "the moment of a planned failover: reads and scripts declared read-only answer, writes and plain scripts wait"
+        lacks "the failover itself: the server that goes on is the same one"
+        fate "a write that waits runs when the server goes on, unless its connection is closed"
+        systems ANYWHERE
+        reported "https://github.com/redis/redis/issues/10985";
+    /// The process is stopped by a signal and holds all its connections.
+    Frozen "frozen" Condition Warm Server WhenAsked waits Frozen straddles true
+        how "SIGSTOP to the process after the clients had connected, SIGCONT at the end"
+        reproduces "a virtual machine that is paused or migrated, a container that is paused, a process that swaps: what was sent runs on resume, even where its client has closed the connection"
+        lacks "the kernel goes on accepting connections up to a backlog of 4,096 here and of 511 by default: beyond that, a connect would wait as well"
+        fate "a frozen process runs what it was sent when it goes on, even where the client has closed the connection"
+        systems ANYWHERE
+        reported "https://github.com/redis/redis-py/issues/261";
+    /// The same, for a client that connects for the first time meanwhile.
+    FrozenCold "frozen_cold" Condition Cold Server WhenAsked waits Frozen straddles false
+        how "SIGSTOP to the process before the clients first connect, SIGCONT at the end"
+        reproduces "a deploy, or a pool that grows, while the server's machine stands still: the connect succeeds and no handshake is answered"
+        lacks "a full backlog, in which a connect would wait as well"
+        fate "a frozen process runs what it was sent when it goes on, even where the client has closed the connection"
+        systems ANYWHERE
+        reported "https://github.com/redis/ioredis/pull/1318";
     /// The process is gone and its port refuses, after the clients had connected.
-    Stopped,
+    Stopped "stopped" Condition Warm Server ByDefault waits Nothing straddles false
+        how "the process is killed after the clients had connected, its port refuses, and it starts again with its data"
+        reproduces "a crashed process on a host that is up: connections are reset, new ones refused at once"
+        lacks "a host that is gone answers nothing instead, and costs the connect timeout"
+        fate "what is sent to a stopped server never runs"
+        systems ANYWHERE
+        reported "https://github.com/flapjack/flapjack/issues/915";
+    /// The process is gone before the clients first connect.
+    NeverUp "never_up" Condition Cold Server WhenAsked waits Nothing straddles false
+        how "the process is killed and its port refuses before the clients first connect"
+        reproduces "a service that starts before its Redis does, or with a wrong port"
+        lacks "a name that does not resolve, and a host that is gone: the connect would cost its timeout"
+        fate "what is sent to a server that is not there never runs"
+        systems ANYWHERE
+        reported "https://github.com/spring-projects/spring-boot/issues/22715";
+    /// The server has started again without its data.
+    RestartedEmpty "restarted_empty" Event Warm Server WhenAsked waits Nothing straddles false
+        how "the process is killed, its data is thrown away, and it starts again at the same address"
+        reproduces "a server without persistence that was restarted or moved: locks, tokens, denylists and the script cache are gone, and every connection is reset"
+        lacks "the time in which it was down: see stopped"
+        fate "what was stored before the restart is gone with the server's memory, and so are the connections"
+        systems ANYWHERE
+        reported "https://github.com/Openpanel-dev/groupmq/issues/16";
+    /// A replica that missed the last writes has become the master.
+    FailoverLostWrite "failover_lost_write" Event Warm Server WhenAsked waits Nothing straddles false
+        how "a replica is cut off, a write is acknowledged by the master, the master is killed, and the replica is promoted at the master's address"
+        reproduces "a failover under asynchronous replication: what was acknowledged last is not there afterwards, and every connection is reset"
+        lacks "the time in which nobody is master, a client that has to be told of a new address, and an old master that comes back"
+        fate "what was acknowledged last had not reached the replica that is now the master"
+        systems ANYWHERE
+        reported "https://github.com/opsmill/infrahub/issues/9450";
+    /// Every client's connection was closed by the server.
+    ConnectionsKilled "connections_killed" Event Warm Server WhenAsked waits Nothing straddles false
+        how "CLIENT KILL of every client by its id; the server answers all the time"
+        reproduces "a server or a balancer that closes connections (an idle timeout, a rolled proxy, an administrator)"
+        lacks "a connection that is dropped without a word: its next command would wait"
+        fate "a command on a connection that was closed never runs; the data is untouched"
+        systems ANYWHERE
+        reported "https://github.com/valkey-io/valkey-glide/issues/6602";
+    /// The server has started and reads its data.
+    Loading "loading" Condition Warm Server WhenAsked waits Nothing straddles false
+        how "the process is killed after the clients had connected and starts again with a dump that it loads slowly (key-load-delay)"
+        reproduces "a restart with much data, or a replica that synchronises: every connection was reset, and every command is rejected with LOADING"
+        lacks "a loading server that is too busy to answer at once; writes of the last second that a dump does not hold"
+        fate "a command that is rejected with LOADING never runs"
+        systems ANYWHERE
+        reported "https://github.com/redis/ioredis/issues/1015";
+    /// A script runs for too long.
+    Busy "busy" Condition Warm Server WhenAsked waits Nothing straddles false
+        how "a script that loops beyond lua-time-limit, killed at the end"
+        reproduces "a slow script after its time limit: every command is rejected with BUSY"
+        lacks "the time before the limit (5 s by default), in which the server is silent: see paused"
+        fate "a command that is rejected with BUSY never runs"
+        systems ANYWHERE
+        reported "https://github.com/taskforcesh/bullmq/issues/265";
+    /// Memory is used up and nothing is evicted.
+    OutOfMemory "out_of_memory" Condition Warm Server WhenAsked waits Nothing straddles false
+        how "maxmemory 1 with maxmemory-policy noeviction"
+        reproduces "a full server that evicts nothing: writes that need memory are rejected with OOM, reads and deletions answer"
+        lacks "a server that evicts, and one that the system kills"
+        fate "a command that is rejected with OOM changes nothing"
+        systems ANYWHERE
+        reported "https://github.com/redis/redis/issues/8623";
+    /// The server is a replica.
+    ReadOnly "read_only" Condition Warm Server WhenAsked waits Nothing straddles false
+        how "REPLICAOF a port that refuses, so that the server is a replica whose master is gone"
+        reproduces "a client that still talks to a demoted master: writes are rejected with READONLY, reads answer what was there"
+        lacks "a balancer that closes the connections when it follows the master"
+        fate "a command that is rejected with READONLY changes nothing"
+        systems ANYWHERE
+        reported "https://github.com/StackExchange/StackExchange.Redis/issues/2264";
+    /// The server is a replica that has lost its master and answers no reads.
+    ReplicaCutOff "replica_cut_off" Condition Warm Server WhenAsked waits Nothing straddles false
+        how "REPLICAOF a port that refuses, with replica-serve-stale-data no"
+        reproduces "a replica that has lost its master and may not serve stale data: every command is rejected with MASTERDOWN"
+        lacks "a replica that synchronises meanwhile, and answers LOADING"
+        fate "a command that is rejected with MASTERDOWN never runs"
+        systems ANYWHERE
+        reported "https://github.com/Snapchat/KeyDB/issues/232";
+    /// The master has too few replicas to take writes.
+    NoReplicas "no_replicas" Condition Warm Server WhenAsked waits Nothing straddles false
+        how "min-replicas-to-write 1 on a server that has none"
+        reproduces "a master that was cut off from its replicas: writes are rejected with NOREPLICAS, reads answer"
+        lacks "the failover that the other side makes meanwhile"
+        fate "a command that is rejected with NOREPLICAS changes nothing"
+        systems ANYWHERE
+        reported "https://github.com/redis/redis/issues/3031";
+    /// The server can't write its snapshot.
+    DiskFailed "disk_failed" Condition Warm Server WhenAsked waits Nothing straddles false
+        how "a snapshot that fails, as a folder is in the dump's place, with stop-writes-on-bgsave-error yes"
+        reproduces "a full or broken disk under a server that saves snapshots: every write, deletions too, is rejected with MISCONF"
+        lacks "a disk that is slow instead, and a server with an append-only file, which may end by itself"
+        fate "a command that is rejected with MISCONF changes nothing"
+        systems ANYWHERE
+        reported "https://github.com/redis/redis/issues/9913";
+    /// The password has changed.
+    AuthRejected "auth_rejected" Condition Warm Server WhenAsked waits Nothing straddles false
+        how "requirepass is set and every client's connection is killed"
+        reproduces "a rotated password: live connections would go on, so they are closed as a restart does, and new ones are rejected with NOAUTH"
+        lacks "a client that sends its old password, and is told WRONGPASS: the audit's clients have none"
+        fate "a command that is rejected with NOAUTH never runs"
+        systems ANYWHERE
+        reported "https://github.com/redis-rb/redis-client/issues/274";
+    /// The server takes no more connections.
+    TooManyClients "too_many_clients" Condition Warm Server WhenAsked waits Nothing straddles false
+        how "maxclients at the number of the audit's own connections, and every client's connection is killed"
+        reproduces "clients that need a new connection while others hold all: the server says so and closes, which many clients tell as a reset"
+        lacks "clients whose connections are alive: they go on, and notice nothing"
+        fate "a client without a connection sends nothing"
+        systems ANYWHERE
+        reported "https://github.com/redis/go-redis/issues/2183";
+    /// Every answer comes late.
+    Slow "slow" Condition Warm Proxy WhenAsked waits Latency straddles false
+        how "a proxy that holds each reply back, by a latency with jitter"
+        reproduces "a server in another region, a congested network"
+        lacks "packets that are lost and sent again, a bandwidth that is used up"
+        fate "a command runs when it arrives, also where its caller has given up meanwhile"
+        systems ANYWHERE
+        reported "https://github.com/PostHog/posthog/pull/34187";
+    /// Commands run and their replies never arrive.
+    ReplyLost "reply_lost" Condition Warm Proxy WhenAsked waits Nothing straddles true
+        how "a proxy that lets each request through, drops its reply, and resets the connection"
+        reproduces "a connection that breaks after the server ran the command: the client can't know whether it did"
+        lacks "a connection that breaks before the command arrives"
+        fate "the server ran the command, and its reply was lost"
+        systems ANYWHERE
+        reported "https://github.com/redis-rb/redis-client/issues/92";
+    /// Connections are cut in the middle of a reply.
+    CutMidReply "cut_mid_reply" Condition Warm Proxy WhenAsked waits Nothing straddles true
+        how "a proxy that resets the connection after the first bytes of a reply"
+        reproduces "a connection that breaks inside of a reply: what was read so far is no answer"
+        lacks "bytes that are changed on the way, which TCP does not let through"
+        fate "the server ran the command, and its reply was cut"
+        systems ANYWHERE
+        reported "https://github.com/phpredis/phpredis/issues/974";
+    /// Nothing arrives any more, in either direction.
+    BlackHole "black_hole" Condition Warm Proxy WhenAsked waits Network straddles false
+        how "a proxy that stops reading and writing, with a full accept queue, so that new connections hang"
+        reproduces "a host or a network that is gone without a word: no reset, no refusal"
+        lacks "the system's own end of it: after minutes of retransmission the kernel gives a connection up"
+        fate "what was sent into the silence is lost with its connection, or arrives when the network is back"
+        systems LINUX
+        reported "https://github.com/redis/ioredis/issues/1932";
+    /// Calls fail and succeed by turns.
+    Flapping "flapping" Condition Warm Proxy WhenAsked waits Nothing straddles false
+        how "a proxy that resets a number of calls and lets the next one through, again and again"
+        reproduces "a server or a balancer that comes and goes: retries succeed, and breakers open and close"
+        lacks "failures that take their time"
+        fate "a call that was reset may be tried again, and succeeds in its turn"
+        systems ANYWHERE
+        reported "https://github.com/gravitee-io/gravitee-api-management/pull/18482";
 }
 
 impl State {
-    /// Every state, in the order in which reports show them.
-    pub const ALL: [State; 3] = [State::Healthy, State::Paused, State::Stopped];
+    /// The states that are audited where nobody names any.
+    pub fn by_default() -> impl Iterator<Item = State> {
+        State::ALL.iter().copied().filter(|state| state.facts().by_default)
+    }
 
     /// The states in which something is wrong.
     pub fn outages() -> impl Iterator<Item = State> {
-        State::ALL.into_iter().filter(|state| state.is_outage())
+        State::ALL.iter().copied().filter(|state| state.is_outage())
+    }
+
+    /// The names of all states.
+    pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+        State::ALL.iter().map(|state| state.name())
     }
 
     /// The name in policy files, on the command line and in reports.
     pub fn name(self) -> &'static str {
-        match self {
-            State::Healthy => "healthy",
-            State::Paused => "paused",
-            State::Stopped => "stopped",
-        }
+        self.facts().name
     }
 
     /// The state of this name.
     pub fn from_name(name: &str) -> Option<State> {
-        State::ALL.into_iter().find(|state| state.name() == name)
+        State::ALL.iter().copied().find(|state| state.name() == name)
     }
 
     /// Whether something is wrong with Redis in this state.
@@ -42,35 +360,46 @@ impl State {
         self != State::Healthy
     }
 
-    /// How the audit brings the state about, in one sentence.
-    pub fn how(self) -> &'static str {
-        match self {
-            State::Healthy => "a redis-server that answers; the control",
-            State::Paused => "CLIENT PAUSE ALL, after the clients had connected",
-            State::Stopped => {
-                "the process is killed after the clients had connected, its port refuses, and it starts again with its data"
-            }
-        }
+    /// Whether it happens, and does not last.
+    pub fn is_event(self) -> bool {
+        self.facts().form == Form::Event
     }
 
-    /// What the state reproduces of a real outage, and what it does not.
-    pub fn fidelity(self) -> &'static str {
-        match self {
-            State::Healthy => {
-                "one server on loopback: no network in between, so its latency is a lower bound for yours"
-            }
-            State::Paused => {
-                "reproduces a server that keeps its connections and answers nothing (a long command, a stalled disk, a silent network); the kernel still accepts connections; a command whose connection was closed is dropped, where a frozen process would run it later"
-            }
-            State::Stopped => {
-                "reproduces a crashed process on a host that is up: connections are reset, new ones refused at once; a host that is gone answers nothing instead, and costs the connect timeout"
-            }
-        }
+    /// Whether the clients connect for the first time while it lasts.
+    pub fn is_cold(self) -> bool {
+        self.facts().cold
     }
 }
 
 impl std::fmt::Display for State {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_state_is_named_as_it_is_serialised_and_says_what_it_does_and_does_not_reproduce() {
+        for state in State::ALL {
+            let facts = state.facts();
+            assert_eq!(serde_json::to_value(state).unwrap(), facts.name);
+            assert_eq!(State::from_name(facts.name), Some(*state));
+            for text in [facts.how, facts.reproduces, facts.lacks, facts.fate, facts.systems] {
+                assert!(text.len() > 4, "{state}: {text}");
+            }
+            assert_eq!(facts.reported.starts_with("https://"), state.is_outage(), "{state}");
+            assert!(
+                !(facts.cold && facts.form == Form::Event),
+                "{state}: an event happens to clients that are connected"
+            );
+        }
+    }
+
+    #[test]
+    fn three_states_are_audited_where_nobody_names_any() {
+        assert_eq!(State::by_default().collect::<Vec<_>>(), [State::Healthy, State::Paused, State::Stopped]);
     }
 }

@@ -28,7 +28,7 @@ fn the_portfolio_departs_and_says_what_the_article_measured() {
 
     for row in on_redis {
         let name = format!("{}.{}", row.use_name, row.operation);
-        for state in State::ALL {
+        for state in State::by_default() {
             let cell = cell(&report, &name, state);
             assert!(matches!(cell.proof, Proof::Held(_)), "{name} {state}: {:?}", cell.proof);
             // The callers of a scenario are probes too: five readers in each of its five runs.

@@ -10,7 +10,7 @@ use super::found::{Found, Subject};
 use super::proof::Believable;
 use crate::observe::{Cell, CellKey, Recovery, Scene, SceneKey, Timing};
 use crate::policy::{OnTimeout, PolicyFile, Use};
-use crate::words::{Basis, Code, State, declared, human_us};
+use crate::words::{Basis, Code, State, Waits, declared, human_us};
 
 /// A departure of one run of a scenario, or of one probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,17 +164,18 @@ fn counted(
 
 /// Why a command ran late, or not at all.
 fn cause(used: &Use, state: State) -> String {
-    match (state, used.client.on_timeout) {
-        (State::Healthy, _) => "no outage is needed for it".to_owned(),
-        (State::Stopped, _) => "what is sent to a stopped server never runs".to_owned(),
-        (State::Paused, OnTimeout::Keep) => {
+    let facts = state.facts();
+    let cause = match (facts.waits, used.client.on_timeout) {
+        _ if !state.is_outage() => "no outage is needed for it",
+        (Waits::Paused | Waits::Writes, OnTimeout::Keep) => {
             "`on_timeout: keep`: a command that timed out stays on its connection and runs when the server goes on"
-                .to_owned()
         }
-        (State::Paused, OnTimeout::Close) => {
-            "`on_timeout: close`: a command that timed out is dropped with its connection, and never runs".to_owned()
+        (Waits::Paused | Waits::Writes, OnTimeout::Close) => {
+            "`on_timeout: close`: a command that timed out is dropped with its connection, and never runs"
         }
-    }
+        _ => facts.fate,
+    };
+    cause.to_owned()
 }
 
 fn recovery(file: &PolicyFile, cell: &Cell) -> Option<Found> {

@@ -17,7 +17,7 @@ const RECOVERY: &str = "recovery";
 
 /// What a budget may name.
 fn words<'a>() -> impl Iterator<Item = &'a str> + Clone {
-    State::ALL.map(State::name).into_iter().chain([RECOVERY])
+    State::names().map(|name| name as &str).chain([RECOVERY])
 }
 
 /// What a use's `budget` says: for all operations, and for some.
@@ -123,8 +123,8 @@ impl Check {
     }
 
     pub(super) fn unknown_state(&mut self, word: &str, at: Span) {
-        let known = State::ALL.map(State::name);
-        let help = format!("the states are {}", listed(known));
+        let known = State::names();
+        let help = format!("the states are {}", listed(known.clone()));
         self.unknown(at, format!("there is no state `{word}`"), word, known, Some(help));
     }
 }

@@ -25,7 +25,7 @@ fn what_is_left_out_has_its_default() {
         assert_eq!(operation.on_outage, OutagePolicy::Undecided);
         assert_eq!(operation.on_outage_at, one.at);
         assert_eq!(operation.known_from, KnownFrom::Assumed);
-        assert!(State::ALL.into_iter().all(|state| operation.budget.get(state).is_none()));
+        assert!(State::ALL.iter().copied().all(|state| operation.budget.get(state).is_none()));
     }
 }
 
@@ -73,7 +73,7 @@ fn the_nearest_budget_wins_state_by_state() {
     let file = good(&text);
     let limits = |operation: usize| {
         let budget = &file.uses[0].operations[operation].budget;
-        State::ALL.map(|state| budget.get(state).map(|line| line.limit))
+        State::by_default().map(|state| budget.get(state).map(|line| line.limit)).collect::<Vec<_>>()
     };
     assert_eq!(limits(0), [Some(MS(5)), Some(MS(100)), Some(MS(50))]);
     assert_eq!(limits(1), [Some(MS(5)), Some(MS(70)), Some(MS(70))]);

@@ -28,6 +28,7 @@ pub async fn enter(state: State, server: &mut Server, bound: Duration) -> Result
         State::Healthy => Held::Healthy(healthy::Healthy::enter(server).await),
         State::Paused => Held::Paused(paused::Paused::enter(server, bound).await),
         State::Stopped => Held::Stopped(stopped::Stopped::enter(server).await?),
+        _ => return Err(ServerError::NotYet(state)),
     };
     Ok(Holding { held, entered: Instant::now() })
 }

@@ -41,7 +41,7 @@ pub fn arithmetic(file: &PolicyFile, lint: &[Finding], options: &TerminalOptions
 
 /// The uses' operations, and the requests.
 fn tables(file: &PolicyFile, to: usize, paint: Paint) -> String {
-    let mut operations = vec![Line::head(&["operation", "declared"])];
+    let mut operations = vec![Line::head(file, &["operation", "declared"])];
     for used in &file.uses {
         operations.push(Line::Group(clean(&used.name), settings(used)));
         for operation in &used.operations {
@@ -50,18 +50,20 @@ fn tables(file: &PolicyFile, to: usize, paint: Paint) -> String {
                 Backend::InMemory => Line::Row(vec![name, IN_MEMORY.to_owned()]),
                 Backend::Redis => {
                     let policy = operation.on_outage.name().to_owned();
-                    let worst = |state| worst_case(&used.client, state, None);
-                    Line::Row([name, policy].into_iter().chain(costs(&operation.budget, worst)).collect())
+                    let worst = |state| worst_case(&used.client, operation.operation.writes(), state, None);
+                    Line::Row(
+                        [name, policy].into_iter().chain(costs(file, &operation.budget, worst)).collect(),
+                    )
                 }
             });
         }
     }
     let mut text = laid_out(&operations, to, paint);
     if !file.requests.is_empty() {
-        let mut requests = vec![Line::head(&["request"])];
+        let mut requests = vec![Line::head(file, &["request"])];
         requests.extend(file.requests.iter().map(|request| {
             let worst = |state| predicted_chain(file, request, state, None);
-            Line::Row([clean(&request.name)].into_iter().chain(costs(&request.budget, worst)).collect())
+            Line::Row([clean(&request.name)].into_iter().chain(costs(file, &request.budget, worst)).collect())
         }));
         text.push('\n');
         text.push_str(&laid_out(&requests, to, paint));
@@ -80,8 +82,8 @@ enum Line {
 }
 
 impl Line {
-    fn head(titles: &[&'static str]) -> Line {
-        let states = State::outages().map(State::name);
+    fn head(file: &PolicyFile, titles: &[&'static str]) -> Line {
+        let states = file.audited_states().into_iter().filter(|state| state.is_outage()).map(State::name);
         Line::Head(titles.iter().copied().chain(states).map(str::to_owned).collect())
     }
 }
@@ -100,8 +102,9 @@ fn settings(used: &Use) -> String {
 }
 
 /// What each outage state costs at worst.
-fn costs(budget: &Budget, worst: impl Fn(State) -> Option<Duration>) -> impl Iterator<Item = String> {
-    State::outages().map(move |state| against(worst(state), budget, state))
+fn costs(file: &PolicyFile, budget: &Budget, worst: impl Fn(State) -> Option<Duration>) -> Vec<String> {
+    let states = file.audited_states().into_iter().filter(|state| state.is_outage());
+    states.map(|state| against(worst(state), budget, state)).collect()
 }
 
 /// A worst case beside its budget: `2.00 s of 250 ms`.
