@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::replay::Replay;
 use super::{Attempt, Probe};
 use crate::kinds::{Command, Step};
-use crate::words::Tri;
+use crate::words::{Phase, Reply, Tri};
 
 /// A command that the server executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,11 +70,15 @@ impl Ledger {
     }
 
     fn fate(&mut self, attempt: &Attempt) -> (Tri, Tri) {
-        let Some(port) = attempt.port else {
-            // It never had a connection.
-            return (Tri::No, Tri::No);
-        };
         let absent = if self.complete { (Tri::No, Tri::No) } else { (Tri::Unknown, Tri::Unknown) };
+        let Some(port) = attempt.port else {
+            // It never had a connection, or one without a port, as over a unix socket.
+            let never = matches!(
+                attempt.reply,
+                Reply::Refused | Reply::NotConnected | Reply::TimedOut(Phase::Connect)
+            );
+            return if never { (Tri::No, Tri::No) } else { absent };
+        };
         let Some(entries) = self.by_port.get_mut(&port) else { return absent };
         // The monitor lists names in capitals; a policy file may spell its commands otherwise. A script that the server
         // had forgotten is sent again with its source: the first command ran, and did nothing.

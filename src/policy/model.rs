@@ -40,6 +40,8 @@ pub struct PolicyFile {
     pub service: String,
     /// What kind of server its uses are probed on.
     pub persistence: Persistence,
+    /// How a server that exists is stopped and started.
+    pub hooks: Option<Hooks>,
     /// Its uses, in its order.
     pub uses: Vec<Use>,
     /// Its requests, in its order.
@@ -53,6 +55,17 @@ impl PolicyFile {
     pub fn audited_states(&self) -> Vec<State> {
         State::by_default().collect()
     }
+}
+
+/// The commands that stop and start a server that exists, so that whatever runs it can do it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hooks {
+    /// The program that stops it, and its arguments.
+    pub stop: Vec<String>,
+    /// The program that starts it, and its arguments.
+    pub start: Vec<String>,
+    /// How long either may take, and the server after it.
+    pub within: Duration,
 }
 
 /// How a throwaway server keeps its data.

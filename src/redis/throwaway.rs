@@ -29,7 +29,7 @@ const LOG_LINES: usize = 8;
 
 /// A server of the audit's own, on loopback. Dropping it kills it.
 #[derive(Debug)]
-pub struct Server {
+pub struct Throwaway {
     // Dropped first: the directory and the guard go after the process.
     process: Child,
     identity: Identity,
@@ -41,12 +41,12 @@ pub struct Server {
     workshop: Arc<Workshop>,
 }
 
-impl Server {
+impl Throwaway {
     pub(super) async fn start(
         workshop: Arc<Workshop>,
         dir: PathBuf,
         persistence: Persistence,
-    ) -> Result<Server, ServerError> {
+    ) -> Result<Throwaway, ServerError> {
         for _ in 0..PORT_TRIES {
             let held = HeldPort::any().map_err(ServerError::io("holding a free port on 127.0.0.1"))?;
             let addr = held.addr().map_err(ServerError::io("reading the port that is held"))?;
@@ -56,7 +56,7 @@ impl Server {
             match launch(&workshop, &dir, addr, held).await {
                 Ok((process, identity)) => {
                     let endpoint = Endpoint::plain(addr);
-                    return Ok(Server { workshop, dir, addr, endpoint, process, identity, held: None });
+                    return Ok(Throwaway { workshop, dir, addr, endpoint, process, identity, held: None });
                 }
                 Err(error) if says_port_taken(&error) => {}
                 Err(error) => return Err(error),

@@ -16,7 +16,7 @@ use crate::redis::states;
 
 /// Runs one healthy server.
 pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) -> Result<(), RunError> {
-    let mut server = run.workshop.start(batch.persistence).await?;
+    let mut server = run.servers.start(batch.persistence).await?;
     let target = &server.endpoint().clone();
     let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
     let mut hand = Hand::on(target).await?;

@@ -45,7 +45,7 @@ pub(super) async fn run(
     collected: &Collected,
 ) -> Result<bool, RunError> {
     // Starting a server is waiting, not work. The semaphore is never closed.
-    let mut server = run.workshop.start(batch.persistence).await?;
+    let mut server = run.servers.start(batch.persistence).await?;
     let preparing = run.preparing.acquire().await;
     let target = &server.endpoint().clone();
     let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
@@ -53,7 +53,7 @@ pub(super) async fn run(
     prepare::keys(&mut hand, &casts).await?;
     drop(hand);
     let give_up = run.plan.give_up;
-    let mut ledger = Ledger::new(true);
+    let mut ledger = Ledger::new(server.lists_what_ran());
     casts.iter().flat_map(|cast| &cast.before).for_each(|step| ledger.prepared_step(step));
 
     let wanted = casts.iter().flat_map(|cast| cast.clients.iter().cloned()).collect();
@@ -74,11 +74,16 @@ pub(super) async fn run(
             ready.push((job, part, own));
         }
     }
-    let mut monitor =
-        Monitor::open(target).await.map_err(|error| RunError::Monitor { at: target.clone(), error })?;
+    let mut monitor = match server.lists_what_ran() {
+        true => Some(
+            Monitor::open(target).await.map_err(|error| RunError::Monitor { at: target.clone(), error })?,
+        ),
+        false => None,
+    };
     drop(preparing);
 
-    let holding = states::enter(batch.state, &mut server, batch.bound + MARGIN).await?;
+    let bound = server.longest_pause().unwrap_or(Duration::MAX).min(batch.bound + MARGIN);
+    let holding = states::enter(batch.state, &mut server, bound).await?;
     (run.events)(Event::StateBegins(batch.state));
     let jitter = Jitter::start();
     let began = Instant::now();
@@ -118,13 +123,14 @@ pub(super) async fn run(
     (run.events)(Event::StateEnded(batch.state));
 
     // A stopped server ran nothing of what was sent to it, and its monitor ended with it.
-    let _ = monitor.ping(Duration::from_secs(10)).await;
-    for line in monitor.since(0) {
-        if let Some(port) = line.port() {
-            ledger.enter(&Executed { port, words: line.words() });
+    if let Some(mut monitor) = monitor.take() {
+        let _ = monitor.ping(Duration::from_secs(10)).await;
+        for line in monitor.since(0) {
+            if let Some(port) = line.port() {
+                ledger.enter(&Executed { port, words: line.words() });
+            }
         }
     }
-    drop(monitor);
     // On one connection calls are settled in the order in which they were made, and an operation's own probes come
     // before the scenarios' for its way back.
     acted.sort_by_key(|acted| acted.index);

@@ -172,6 +172,16 @@ impl Evidence {
     }
 }
 
+/// On whose server something was observed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whose {
+    /// On one that the audit started itself, alone on it.
+    Owned,
+    /// On one that existed before, and goes on.
+    Attached,
+}
+
 /// How the author of a policy file knows what it declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -9,7 +9,7 @@ use redis_outage_audit::redis::{Monitor, Server};
 use redis_outage_audit::words::State;
 
 use crate::processes::runs;
-use crate::support::{Client, ask, binary, server};
+use crate::support::{Client, Listens, ask, binary, server};
 
 const BOUND: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(250);
@@ -201,7 +201,7 @@ async fn a_stopped_server_that_somebody_starts_again_behind_our_back_is_not_prov
     let holding = enter(State::Stopped, &mut server).await;
     let mut intruder = tokio::process::Command::new(binary().await.path)
         .args(["--bind", "127.0.0.1", "--save", "", "--port", &server.addr().port().to_string()])
-        .current_dir(server.dir())
+        .current_dir(server.own().unwrap().dir())
         .stdout(std::process::Stdio::null())
         .kill_on_drop(true)
         .spawn()

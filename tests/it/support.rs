@@ -29,6 +29,17 @@ pub async fn server(persistence: Persistence) -> Server {
     workshop().await.start(persistence).await.unwrap()
 }
 
+/// Where a server listens; those of the tests do so on loopback.
+pub trait Listens {
+    fn addr(&self) -> SocketAddr;
+}
+
+impl Listens for Server {
+    fn addr(&self) -> SocketAddr {
+        self.endpoint().addr().unwrap()
+    }
+}
+
 /// A bare client.
 pub struct Client(TcpStream);
 

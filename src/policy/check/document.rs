@@ -7,7 +7,7 @@ use super::uses::{Draft, FileLayer};
 use super::{Check, Map, listed};
 use crate::policy::problem::Problems;
 use crate::policy::yaml::{Node, Value};
-use crate::policy::{Persistence, PolicyFile, Source};
+use crate::policy::{PolicyFile, Source};
 
 const FIELDS: [&str; 8] = ["version", "service", "server", "client", "budget", "uses", "requests", "rules"];
 
@@ -25,7 +25,7 @@ pub(in crate::policy) fn document(source: &Arc<Source>, root: &Node) -> Result<P
     let service = check
         .required(&map, "the file", "service", "my-service")
         .and_then(|node| check.text(node, "`service`"));
-    let persistence = map.get("server").and_then(|node| check.server(node));
+    let server = map.get("server").map(|node| check.server(node)).unwrap_or_default();
     let layer = FileLayer {
         client: map.get("client").map(|node| check.client(node)).unwrap_or_default(),
         budget: map.get("budget").map(|node| check.budget(node)).unwrap_or_default(),
@@ -36,7 +36,8 @@ pub(in crate::policy) fn document(source: &Arc<Source>, root: &Node) -> Result<P
     check.finish(PolicyFile {
         source: Arc::clone(source),
         service: service.unwrap_or_default(),
-        persistence: persistence.unwrap_or_default(),
+        persistence: server.persistence,
+        hooks: server.hooks,
         uses: drafts.into_iter().filter_map(|draft| draft.built).collect(),
         requests,
         rules,
@@ -55,12 +56,6 @@ impl Check {
             }
             other => self.wrong_type(node.at, "`version`", &format!("the number {VERSION}"), other),
         }
-    }
-
-    fn server(&mut self, node: &Node) -> Option<Persistence> {
-        let map = self.map(node, "`server`")?;
-        self.only(&map, "`server`", &["persistence"]);
-        self.word(map.get("persistence")?, "`persistence`", Persistence::ALL)
     }
 
     fn uses(&mut self, map: &Map<'_>, layer: &FileLayer) -> Vec<Draft> {

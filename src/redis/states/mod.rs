@@ -24,6 +24,9 @@ use crate::words::State;
 /// # Errors
 /// Where the environment failed: the server could not be killed, or its port not be held.
 pub async fn enter(state: State, server: &mut Server, bound: Duration) -> Result<Holding, ServerError> {
+    if state.is_outage() {
+        server.about_to_change().await?;
+    }
     let held = match state {
         State::Healthy => Held::Healthy(healthy::Healthy::enter(server).await),
         State::Paused => Held::Paused(paused::Paused::enter(server, bound).await),

@@ -1,0 +1,317 @@
+//! A server that exists: somebody else's, so nothing is done to it that was not asked for, and whatever was is put back.
+//!
+//! It is lent to one state at a time. Before each it is looked at again; before each change it must be the same life of
+//! the same server. Whoever drops what was lent leaves the server as it is at that moment: [`Attached::put_back`] does
+//! the rest, and is called however the audit ends. For an audit that is killed outright, a pause is bounded from the
+//! start, and everything else stands in the [`Journal`].
+
+mod allow;
+mod guards;
+mod hooks;
+mod journal;
+mod restore;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+pub use allow::{Allow, Touch};
+pub(super) use journal::Journal;
+pub use journal::{journals, left_behind};
+pub use restore::{Restored, restore};
+
+use guards::Seen;
+use journal::{Header, LeftBehind, named};
+
+use super::barrier::barrier;
+use super::binary::OLDEST;
+use super::identity::{Identity, identify};
+use super::monitor::Monitor;
+use super::settings::Settings;
+use super::wire::STEP_WITHIN;
+use super::{HookError, Server, ServerError, Version};
+use crate::endpoint::Endpoint;
+use crate::observe::ServerInfo;
+use crate::policy::Hooks;
+
+/// How long connections that were closed may still be listed.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Connections that are not the probes': the audit's own, and some for whoever looks after the server.
+const KEPT_FREE: usize = 32;
+
+/// A server that exists.
+#[derive(Debug)]
+pub struct Attached {
+    endpoint: Endpoint,
+    allow: Allow,
+    /// What was seen of it at first.
+    seen: Seen,
+    life: Arc<Mutex<Life>>,
+}
+
+/// What changes while it is audited. Whoever holds it may change the server.
+#[derive(Debug)]
+struct Life {
+    identity: Identity,
+    /// A monitor connection, which alone can lift a pause. It is there from before the first change of a state.
+    lifeline: Option<Monitor>,
+    settings: Settings,
+    /// Whether the stop hook was run and the start hook not yet.
+    stopped: bool,
+}
+
+impl Attached {
+    /// Looks at the server and refuses it where it might harm somebody. Nothing is changed.
+    ///
+    /// # Errors
+    /// Where it can't be reached, does not let us look, or may not be audited.
+    pub async fn open(endpoint: Endpoint, allow: Allow, run: &str) -> Result<Arc<Attached>, ServerError> {
+        let seen = guards::look(&endpoint, STEP_WITHIN).await;
+        let seen = seen.map_err(|why| ServerError::Unreachable { at: endpoint.clone(), why })?;
+        if seen.version < OLDEST {
+            let version = seen.version;
+            return Err(ServerError::TooOld { path: endpoint.to_string().into(), version });
+        }
+        let mut refusals = seen.refusals(&endpoint, &allow);
+        let path = allow.journal.clone().unwrap_or_else(|| named(&journals(), run));
+        refusals.extend(unfinished(&endpoint, &path)?);
+        if !refusals.is_empty() {
+            return Err(ServerError::Refused { at: endpoint, why: refusals });
+        }
+        let header = Header::new(run, &endpoint, &seen.identity.run_id);
+        let life = Life {
+            identity: seen.identity.clone(),
+            lifeline: None,
+            settings: Settings::journalled(Journal::new(path, header)),
+            stopped: false,
+        };
+        Ok(Arc::new(Attached { endpoint, allow, seen, life: Arc::new(Mutex::new(life)) }))
+    }
+
+    /// Where it is.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// What it is, as reports name it.
+    pub fn info(&self) -> &ServerInfo {
+        &self.seen.server
+    }
+
+    /// Its version, to compare.
+    pub fn version(&self) -> Version {
+        self.seen.version
+    }
+
+    /// How many connections the probes may have.
+    pub fn connections(&self) -> usize {
+        self.seen.identity.max_clients.saturating_sub(self.seen.others + KEPT_FREE).max(1)
+    }
+
+    /// What is allowed.
+    pub fn allow(&self) -> &Allow {
+        &self.allow
+    }
+
+    /// What a reader of a report has to know of a server that was not the audit's own.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = vec![
+            "the server is not the audit's own: its data, its settings and its load are part of what was measured; the scripts of the audited uses stay in its script cache, as nothing but a flush removes them".to_owned(),
+        ];
+        if !self.seen.lists_what_ran() {
+            let why = match self.seen.others {
+                0 => {
+                    "it does not name the audit's connections as they name themselves, as behind a unix socket or a port that is forwarded"
+                }
+                _ => "MONITOR would list what other clients do",
+            };
+            notes.push(format!("which commands ran late is not known here: {why}"));
+        }
+        notes
+    }
+
+    /// Lends the server, once nobody else has it and it still is what it was.
+    pub(super) async fn lend(self: &Arc<Self>) -> Result<Server, ServerError> {
+        let life = Arc::clone(&self.life).lock_owned().await;
+        let seen = guards::settle(&self.endpoint, &self.allow, &life.identity, PATIENCE).await?;
+        let lists_what_ran = seen.lists_what_ran();
+        Ok(Server::attached(Lease { attached: Arc::clone(self), life, lists_what_ran }))
+    }
+
+    /// Undoes whatever is still done to the server: lifts a pause, starts it where it is stopped, puts settings back.
+    /// Does nothing where nothing has to be.
+    ///
+    /// # Errors
+    /// What could not be put back, and what to do by hand.
+    pub async fn put_back(&self) -> Result<(), ServerError> {
+        let mut life = self.life.lock().await;
+        let mut wrong = Vec::new();
+        if let Some(mut lifeline) = life.lifeline.take() {
+            // Without a pause this does nothing, and a server that is gone holds nobody back.
+            let _ = lifeline.unpause().await;
+        }
+        if life.stopped
+            && let Err(error) = self.start_again(&mut life).await
+        {
+            wrong.push(error.to_string());
+        }
+        let journal = life.settings.journal().map(|journal| journal.path().display().to_string());
+        if let Err(error) = life.settings.put_back(&self.endpoint).await {
+            wrong.push(error.to_string());
+        }
+        match wrong.is_empty() {
+            true => Ok(()),
+            false => Err(ServerError::NotPutBack {
+                at: self.endpoint.clone(),
+                why: wrong.join("; "),
+                journal: journal.unwrap_or_default(),
+            }),
+        }
+    }
+
+    fn hooks(&self) -> Result<&Hooks, ServerError> {
+        self.allow.hooks.as_ref().ok_or_else(|| ServerError::OnlyOwned { at: self.endpoint.clone() })
+    }
+
+    async fn start_again(&self, life: &mut Life) -> Result<(), ServerError> {
+        let hooks = self.hooks()?;
+        hooks::run("start", &hooks.start, hooks.within).await?;
+        let identity = self.answers_again(hooks).await?;
+        life.identity = identity;
+        life.stopped = false;
+        if let Some(journal) = life.settings.journal() {
+            journal.set_run_id(&life.identity.run_id);
+            journal.runs_again()?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the server that was started answers, and makes sure that it is the one that was stopped.
+    async fn answers_again(&self, hooks: &Hooks) -> Result<Identity, ServerError> {
+        barrier(&self.endpoint, hooks.within).await?;
+        let seen = guards::look(&self.endpoint, STEP_WITHIN).await;
+        let seen = seen.map_err(|why| ServerError::Unreachable { at: self.endpoint.clone(), why })?;
+        if seen.same != self.seen.same {
+            let why = format!(
+                "after the start hook another server answers there: program, configuration file and port are {:?} instead of {:?}",
+                seen.same, self.seen.same
+            );
+            return Err(ServerError::Changed { at: self.endpoint.clone(), why });
+        }
+        Ok(seen.identity)
+    }
+}
+
+/// Whether an earlier audit of this server left something that is not put back yet.
+fn unfinished(endpoint: &Endpoint, own: &std::path::Path) -> Result<Vec<String>, ServerError> {
+    let mut refusals = Vec::new();
+    let mut paths = left_behind(&journals());
+    if own.exists() {
+        paths.push(own.to_owned());
+    }
+    for path in paths {
+        let Some(left) = LeftBehind::read(&path)? else { continue };
+        if left.header.server == endpoint.to_string() || path == own {
+            refusals.push(format!(
+                "an audit that died left it changed, as {} says; put it back with `audit restore` first",
+                path.display()
+            ));
+        }
+    }
+    Ok(refusals)
+}
+
+/// The server, lent to one state.
+#[derive(Debug)]
+pub(super) struct Lease {
+    attached: Arc<Attached>,
+    life: OwnedMutexGuard<Life>,
+    lists_what_ran: bool,
+}
+
+impl Lease {
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        &self.attached.endpoint
+    }
+
+    pub(super) fn identity(&self) -> &Identity {
+        &self.life.identity
+    }
+
+    pub(super) fn longest_pause(&self) -> Duration {
+        self.attached.allow.max_pause
+    }
+
+    pub(super) fn lists_what_ran(&self) -> bool {
+        self.lists_what_ran
+    }
+
+    /// Makes sure that it is the same life of the same server, and that whatever comes can be undone.
+    pub(super) async fn about_to_change(&mut self) -> Result<(), ServerError> {
+        self.is_the_same().await?;
+        if self.life.lifeline.is_none() {
+            let lifeline = Monitor::lifeline(self.endpoint()).await;
+            let lifeline =
+                lifeline.map_err(|why| ServerError::Unreachable { at: self.endpoint().clone(), why })?;
+            self.life.lifeline = Some(lifeline);
+        }
+        Ok(())
+    }
+
+    async fn is_the_same(&self) -> Result<(), ServerError> {
+        let at = || self.endpoint().clone();
+        let now = identify(self.endpoint(), STEP_WITHIN).await;
+        let now = now.map_err(|why| ServerError::Unreachable { at: at(), why })?;
+        match now.run_id == self.life.identity.run_id {
+            true => Ok(()),
+            false => {
+                Err(ServerError::Changed { at: at(), why: guards::other_life(&self.life.identity, &now) })
+            }
+        }
+    }
+
+    pub(super) async fn set(&mut self, name: &str, value: &str) -> Result<(), ServerError> {
+        if !self.attached.allow.config {
+            return Err(ServerError::OnlyOwned { at: self.endpoint().clone() });
+        }
+        let endpoint = self.attached.endpoint.clone();
+        self.life.settings.set(&endpoint, name, value).await
+    }
+
+    pub(super) async fn put_back(&mut self) -> Result<(), ServerError> {
+        let endpoint = self.attached.endpoint.clone();
+        self.life.settings.put_back(&endpoint).await
+    }
+
+    pub(super) async fn stop(&mut self) -> Result<(), ServerError> {
+        let hooks = self.attached.hooks()?.clone();
+        // From here on it has to be started, even where the hook fails half way.
+        self.life.stopped = true;
+        if let Some(journal) = self.life.settings.journal() {
+            journal.note_stop(&hooks.start)?;
+        }
+        self.life.lifeline = None;
+        hooks::run("stop", &hooks.stop, hooks.within).await?;
+        let started = Instant::now();
+        while self.endpoint().knock().await.is_ok() {
+            if started.elapsed() >= hooks.within {
+                let why = format!("ended well, and {} still accepts connections", self.endpoint());
+                return Err(HookError { which: "stop", command: hooks.stop, why }.into());
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
+    }
+
+    /// Lets go of a server to which nothing is done any more.
+    pub(super) fn give_back(mut self) {
+        self.life.lifeline = None;
+    }
+
+    pub(super) async fn start_again(&mut self) -> Result<(), ServerError> {
+        let attached = Arc::clone(&self.attached);
+        attached.start_again(&mut self.life).await
+    }
+}
