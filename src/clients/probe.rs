@@ -67,6 +67,11 @@ impl ProbeClient {
         Ok(ProbeClient { client, target, link: Link::Up(connection), random, clock })
     }
 
+    /// A client that has never connected: its first attempt does, as after a deploy or where a pool grows.
+    pub fn cold(client: Arc<Client>, target: Target, clock: Clock, seed: u64) -> ProbeClient {
+        ProbeClient { client, target, link: Link::Fresh, random: StdRng::seed_from_u64(seed), clock }
+    }
+
     /// Runs the steps of one operation and records each attempt. The call is given up after `give_up`.
     pub async fn call(&mut self, id: &ProbeId, steps: &[Step], give_up: Duration) -> Probe {
         let sent_us = self.clock.now_us();

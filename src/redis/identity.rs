@@ -19,10 +19,24 @@ pub(super) struct Identity {
 
 /// Asks on a fresh connection; a server that is still loading its data is an error.
 pub(super) async fn identify(addr: SocketAddr, within: Duration) -> io::Result<Identity> {
+    ask(addr, within, |reply| reply.is("PONG")).await
+}
+
+/// The same of a server that may still be loading its data.
+pub(super) async fn identify_loading(addr: SocketAddr, within: Duration) -> io::Result<Identity> {
+    let loading = |reply: &WireReply| matches!(reply, WireReply::Error(text) if text.starts_with("LOADING"));
+    ask(addr, within, |reply| reply.is("PONG") || loading(reply)).await
+}
+
+async fn ask(
+    addr: SocketAddr,
+    within: Duration,
+    ready: impl Fn(&WireReply) -> bool,
+) -> io::Result<Identity> {
     bounded(within, async {
         let mut wire = Wire::connect(addr, within).await?;
         let pong = wire.ask(&["PING"], within).await?;
-        if !pong.is("PONG") {
+        if !ready(&pong) {
             return Err(io::Error::other(format!("PING was answered by {pong:?}")));
         }
         let info = wire.ask(&["INFO", "server"], within).await?.text();
