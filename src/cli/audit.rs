@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use redis_outage_audit::plan::{Limits, Plan, Wishes};
 use redis_outage_audit::policy::PolicyFile;
+use redis_outage_audit::redis::states::can_enter;
 use redis_outage_audit::redis::{ServerBinary, Workshop, open_file_limit};
 use redis_outage_audit::report::{self, Report, RunInfo};
 use redis_outage_audit::run::Run;
@@ -64,7 +65,12 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>]) -> anyhow::Result<Wishes>
     }
     for name in &args.states {
         match (name.as_str(), State::from_name(name)) {
-            ("all", _) => states.extend(State::ALL),
+            ("all", _) => states.extend(State::ALL.iter().copied().filter(|state| can_enter(*state))),
+            (_, Some(state)) if !can_enter(state) => {
+                bail!(
+                    "--states {name}: this state needs a proxy between the clients and the server, which this version does not have yet"
+                )
+            }
             (_, Some(state)) => states.push(state),
             (_, None) => {
                 bail!(

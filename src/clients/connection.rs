@@ -9,6 +9,7 @@ use redis::{AsyncConnectionConfig, ErrorKind, ProtocolVersion, RedisConnectionIn
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 
+use super::door::{Door, TurnedAway};
 use crate::kinds::{Command, RespValue};
 use crate::policy::Handshake;
 use crate::words::{Phase, Reply};
@@ -26,6 +27,8 @@ pub(super) struct Connection {
     driver: AbortHandle,
     /// The local port, by which the server's own records name this connection.
     pub(super) port: u16,
+    /// Whether the server said at once that it has too many clients, which redis-rs does not tell.
+    turned_away: TurnedAway,
 }
 
 impl Drop for Connection {
@@ -49,6 +52,8 @@ impl Connection {
             let socket = TcpStream::connect(target.addr).await.map_err(|error| unreachable(&error))?;
             socket.set_nodelay(true).map_err(|error| unreachable(&error))?;
             let port = socket.local_addr().map_err(|error| unreachable(&error))?.port();
+            let turned_away = TurnedAway::default();
+            let socket = Door { socket, first: Vec::new(), turned_away: turned_away.clone() };
             let info = RedisConnectionInfo::default();
             let info = match handshake {
                 Handshake::None => info.set_protocol(ProtocolVersion::RESP2).set_skip_set_lib_name(),
@@ -62,8 +67,8 @@ impl Connection {
                 .set_pipeline_buffer_size(PIPELINE_BUFFER);
             let (redis, driver) = MultiplexedConnection::new_with_config(&info, socket, config)
                 .await
-                .map_err(|error| reply_of(&error))?;
-            Ok(Connection { redis, driver: tokio::spawn(driver).abort_handle(), port })
+                .map_err(|error| turned_away.explains(reply_of(&error)))?;
+            Ok(Connection { redis, driver: tokio::spawn(driver).abort_handle(), port, turned_away })
         })
         .await
     }
@@ -113,7 +118,7 @@ impl Connection {
         }
         match self.redis.req_packed_command(&command).await {
             Ok(value) => resp_value(value).map_err(|error| reply_of(&error)),
-            Err(error) => Err(reply_of(&error)),
+            Err(error) => Err(self.turned_away.explains(reply_of(&error))),
         }
     }
 }

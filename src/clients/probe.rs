@@ -148,7 +148,7 @@ impl ProbeClient {
         let port = Some(connection.port);
         let outcome = connection.send(&step.command, client.command_timeout).await;
         let lost = match &outcome {
-            Err(Reply::Reset | Reply::Refused) => true,
+            Err(Reply::Reset | Reply::Refused | Reply::TooManyClients) => true,
             Err(Reply::TimedOut(_)) => client.on_timeout == OnTimeout::Close,
             _ => false,
         };

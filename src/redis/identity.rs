@@ -28,11 +28,7 @@ pub(super) async fn identify_loading(addr: SocketAddr, within: Duration) -> io::
     ask(addr, within, |reply| reply.is("PONG") || loading(reply)).await
 }
 
-async fn ask(
-    addr: SocketAddr,
-    within: Duration,
-    ready: impl Fn(&WireReply) -> bool,
-) -> io::Result<Identity> {
+async fn ask(addr: SocketAddr, within: Duration, ready: impl Fn(&WireReply) -> bool) -> io::Result<Identity> {
     bounded(within, async {
         let mut wire = Wire::connect(addr, within).await?;
         let pong = wire.ask(&["PING"], within).await?;

@@ -151,7 +151,9 @@ impl Server {
         let mut control = Wire::connect(other.addr, STEP_WITHIN).await.map_err(moving())?;
         let reply = control.ask(&["CONFIG", "SET", "port", &port], STEP_WITHIN).await.map_err(moving())?;
         if !reply.is("OK") {
-            return Err(moving()(std::io::Error::other(format!("CONFIG SET port was answered by {reply:?}"))));
+            return Err(moving()(std::io::Error::other(format!(
+                "CONFIG SET port was answered by {reply:?}"
+            ))));
         }
         let identity = identify(self.addr, STEP_WITHIN).await.map_err(moving())?;
         let Server { process, dir, .. } = other;
@@ -195,8 +197,7 @@ impl Server {
                 source,
             });
         };
-        (self.process, self.identity) =
-            launch(&self.workshop, &self.dir, self.addr, held, options).await?;
+        (self.process, self.identity) = launch(&self.workshop, &self.dir, self.addr, held, options).await?;
         Ok(())
     }
 
@@ -245,7 +246,8 @@ async fn launch(
             return Err(ServerError::Exited { path: path.clone(), how: status.to_string(), log: tail(&log) });
         }
         let left = READY_WITHIN.saturating_sub(started.elapsed());
-        let asked = if options.is_empty() { identify(addr, left).await } else { identify_loading(addr, left).await };
+        let asked =
+            if options.is_empty() { identify(addr, left).await } else { identify_loading(addr, left).await };
         let last = match asked {
             Ok(identity) if identity.pid == pid => {
                 drop(held);

@@ -378,9 +378,9 @@ impl State {
         self != State::Healthy
     }
 
-    /// Whether it happens, and does not last.
-    pub fn is_event(self) -> bool {
-        self.facts().form == Form::Event
+    /// Whether an operation may be answered in it: then its declared outage policy may not come into play.
+    pub fn may_answer(self, writes: bool) -> bool {
+        self.facts().answers && !(writes && self.facts().waits == Waits::Writes)
     }
 
     /// Whether the clients connect for the first time while it lasts.

@@ -62,7 +62,10 @@ async fn all_there_is(server: &Server) -> BTreeMap<String, String> {
     assert!(all.len() > 100, "{all:?}");
     all.insert("role".to_owned(), ask(server.addr(), "ROLE").await.lines().take(3).collect());
     all.insert("users".to_owned(), ask(server.addr(), "ACL LIST").await);
-    all.insert("dump".to_owned(), format!("{:?}", server.dir().join("dump.rdb").metadata().map(|dump| dump.is_file()).ok()));
+    all.insert(
+        "dump".to_owned(),
+        format!("{:?}", server.dir().join("dump.rdb").metadata().map(|dump| dump.is_file()).ok()),
+    );
     all
 }
 
@@ -106,7 +109,8 @@ async fn goes_through(state: State, persistence: Persistence) {
     for (what, was) in &before {
         assert_eq!(after.get(what), Some(was), "{state}, {persistence:?}: {what}");
     }
-    let kept = state.facts().keeps != Keeps::Nothing && (persistence == Persistence::Aof || told(state).is_some());
+    let kept =
+        state.facts().keeps != Keeps::Nothing && (persistence == Persistence::Aof || told(state).is_some());
     let found = ask(server.addr(), READ).await;
     assert_eq!(found, if kept { "$1\r\n1\r\n" } else { "$-1\r\n" }, "{state}, {persistence:?}");
     let fillers = ask(server.addr(), "KEYS audit-*").await;
@@ -180,7 +184,7 @@ async fn a_state_that_is_ended_behind_the_witness_is_not_believed() {
         (State::NoReplicas, "CONFIG SET min-replicas-to-write 0", "and not NOREPLICAS"),
         (State::DiskFailed, "CONFIG SET stop-writes-on-bgsave-error no", "and not MISCONF"),
         (State::AuthRejected, "CONFIG SET requirepass \"\"", "and not NOAUTH"),
-        (State::TooManyClients, "CONFIG SET maxclients 100", "a connect was not told"),
+        (State::TooManyClients, "CONFIG SET maxclients 100", "a new connection was not told"),
         (State::Busy, "SCRIPT KILL", "and not BUSY"),
         (State::WritesPaused, "CLIENT UNPAUSE", "before the pause was lifted"),
     ] {

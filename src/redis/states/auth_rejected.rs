@@ -7,5 +7,8 @@ use super::look::{Look, READ, Told};
 pub(super) const RECIPE: Recipe = Recipe {
     settings: &[("requirepass", Value::Secret)],
     also: Also::KillClients,
-    looks: &[Look { ask: READ, told: Told::Error("NOAUTH") }, Look { ask: &["AUTH", "what it was before"], told: Told::Error("WRONGPASS") }],
+    looks: &[
+        Look { ask: READ, told: Told::Error("NOAUTH") },
+        Look { ask: &["AUTH", "what it was before"], told: Told::Error("WRONGPASS") },
+    ],
 };

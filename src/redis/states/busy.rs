@@ -21,10 +21,8 @@ const LIMIT_MS: &str = "5";
 /// How long the server may take to say so.
 const BUSY_WITHIN: Duration = Duration::from_secs(10);
 
-const LOOKS: &[Look] = &[
-    Look { ask: READ, told: Told::Error("BUSY") },
-    Look { ask: WRITE, told: Told::Error("BUSY") },
-];
+const LOOKS: &[Look] =
+    &[Look { ask: READ, told: Told::Error("BUSY") }, Look { ask: WRITE, told: Told::Error("BUSY") }];
 
 /// A script that runs.
 #[derive(Debug)]
@@ -43,7 +41,9 @@ struct Running {
 
 impl Busy {
     pub(super) async fn enter(server: &Server) -> Busy {
-        Busy { running: begin(server).await.map_err(|error| format!("no script kept the server busy: {error}")) }
+        Busy {
+            running: begin(server).await.map_err(|error| format!("no script kept the server busy: {error}")),
+        }
     }
 
     /// Looks a last time, kills the script and puts the limit back.

@@ -16,7 +16,8 @@ async fn listed(control: &mut Wire) -> io::Result<(Vec<String>, usize)> {
     let list = control.ask(&["CLIENT", "LIST"], STEP_WITHIN).await?.text();
     let (mut others, mut stay) = (Vec::new(), 0);
     for line in list.lines() {
-        let field = |name: &str| line.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
+        let field =
+            |name: &str| line.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
         let (Some(id), Some(flags)) = (field("id"), field("flags")) else { continue };
         if id == own || flags.contains(['O', 'S', 'M']) {
             stay += 1;
@@ -44,7 +45,9 @@ pub(super) async fn kill(control: &mut Wire) -> io::Result<usize> {
             // One that had gone by itself is as gone as the others.
             match super::super::wire::bounded(STEP_WITHIN, control.reply()).await? {
                 WireReply::Int(_) => {}
-                other => return Err(io::Error::other(format!("CLIENT KILL ID {id} was answered by {other:?}"))),
+                other => {
+                    return Err(io::Error::other(format!("CLIENT KILL ID {id} was answered by {other:?}")));
+                }
             }
         }
     }

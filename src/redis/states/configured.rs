@@ -67,7 +67,8 @@ pub(super) struct Configured {
 impl Configured {
     pub(super) async fn enter(server: &Server, recipe: Recipe) -> Configured {
         let mut this = Configured { recipe, control: None, undo: Vec::new(), watch: Err(String::new()) };
-        this.watch = this.begin(server).await.map_err(|error| format!("the state could not be entered: {error}"));
+        this.watch =
+            this.begin(server).await.map_err(|error| format!("the state could not be entered: {error}"));
         this
     }
 
@@ -142,7 +143,9 @@ async fn put_back(control: &mut Wire, step: Undo) -> io::Result<()> {
             if now == value {
                 return Ok(());
             }
-            Err(io::Error::other(format!("{name} was {value:?}, and is {now:?} after it was set to that again")))
+            Err(io::Error::other(format!(
+                "{name} was {value:?}, and is {now:?} after it was set to that again"
+            )))
         }
         Undo::BeMaster(_held) => expect_ok(control.ask(&["REPLICAOF", "NO", "ONE"], STEP_WITHIN).await?),
         Undo::Unblock(blocked) => {
@@ -165,4 +168,3 @@ pub(super) async fn setting(control: &mut Wire, name: &str) -> io::Result<String
 pub(super) fn expect_ok(reply: WireReply) -> io::Result<()> {
     if reply.is("OK") { Ok(()) } else { Err(io::Error::other(format!("OK was expected and {reply:?} came"))) }
 }
-

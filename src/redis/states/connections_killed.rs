@@ -16,7 +16,9 @@ pub(super) struct ConnectionsKilled {
 impl ConnectionsKilled {
     pub(super) async fn fire(server: &Server) -> ConnectionsKilled {
         let killed = kill(server).await;
-        ConnectionsKilled { killed: killed.map_err(|error| format!("the clients could not be killed: {error}")) }
+        ConnectionsKilled {
+            killed: killed.map_err(|error| format!("the clients could not be killed: {error}")),
+        }
     }
 
     /// That it fired, and that the server lives on.
@@ -26,7 +28,11 @@ impl ConnectionsKilled {
         match same {
             Ok(identity) if identity.run_id == server.run_id() => Ok(format!(
                 "{} killed by id and none of them is listed any more, and the same server answered at the end",
-                if killed == 1 { "1 client was".to_owned() } else { format!("{} were", counted(killed, "client")) }
+                if killed == 1 {
+                    "1 client was".to_owned()
+                } else {
+                    format!("{} were", counted(killed, "client"))
+                }
             )),
             Ok(_) => Err("the server that answers is not the one whose clients were killed".to_owned()),
             Err(error) => Err(format!("the server did not answer at the end: {error}")),

@@ -67,7 +67,8 @@ pub(super) async fn save(control: &mut Wire, wanted: Saved) -> io::Result<()> {
     let mut asked = false;
     while started.elapsed() < SAVED_WITHIN {
         let info = control.ask(&["INFO", "persistence"], STEP_WITHIN).await?.text();
-        let busy = ["rdb_bgsave_in_progress:1", "aof_rewrite_in_progress:1"].iter().any(|line| info.contains(line));
+        let busy =
+            ["rdb_bgsave_in_progress:1", "aof_rewrite_in_progress:1"].iter().any(|line| info.contains(line));
         if !busy && asked && info.contains(status) {
             return Ok(());
         }

@@ -10,6 +10,7 @@ use super::super::wire::{STEP_WITHIN, Wire, WireReply};
 use super::super::{Server, ServerError};
 use super::Verdict;
 use super::configured::expect_ok;
+use super::dump::DUMP;
 
 /// How long a replica may take to have what its master has.
 const SYNCED_WITHIN: Duration = Duration::from_secs(15);
@@ -38,7 +39,18 @@ pub(super) async fn cut_off(master: &Server) -> Result<CutOff, ServerError> {
     synced(master, &mut control).await.map_err(doing())?;
     let nobody = HeldPort::any().map_err(doing())?;
     follow(&mut control, nobody.addr().map_err(doing())?).await.map_err(doing())?;
+    if !master.dir().join(DUMP).exists() {
+        // What it synchronised from.
+        remove(&replica.dir().join(DUMP)).map_err(doing())?;
+    }
     Ok(CutOff { replica, _nobody: nobody })
+}
+
+fn remove(file: &std::path::Path) -> io::Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 async fn follow(replica: &mut Wire, master: std::net::SocketAddr) -> io::Result<()> {
@@ -103,7 +115,10 @@ impl Failover {
             Ok(acknowledged) => look(server, acknowledged).await,
             Err(error) => Err(error),
         };
-        Ok(Failover { before, seen: seen.map_err(|error| format!("the failover could not be proven: {error}")) })
+        Ok(Failover {
+            before,
+            seen: seen.map_err(|error| format!("the failover could not be proven: {error}")),
+        })
     }
 
     /// That it fired, and that the promoted server answers at the end.

@@ -32,7 +32,8 @@ struct Seen {
 
 impl Frozen {
     pub(super) async fn enter(server: &Server) -> Frozen {
-        let waiting = freeze(server).await.map_err(|error| format!("the process could not be frozen: {error}"));
+        let waiting =
+            freeze(server).await.map_err(|error| format!("the process could not be frozen: {error}"));
         Frozen { watch: waiting.map(|waiting| Watch::start(move |stopped| watch(waiting, stopped))) }
     }
 
@@ -82,7 +83,9 @@ async fn answered(waiting: &mut Wire) -> Result<(), String> {
     match bounded(STEP_WITHIN, waiting.reply()).await {
         Ok(reply) if reply.is("PONG") => Ok(()),
         Ok(other) => Err(format!("the PING that waited was answered by {other:?}")),
-        Err(error) => Err(format!("the PING that waited was not answered after the process went on: {error}")),
+        Err(error) => {
+            Err(format!("the PING that waited was not answered after the process went on: {error}"))
+        }
     }
 }
 

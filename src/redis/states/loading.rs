@@ -29,10 +29,8 @@ const DONE_WITHIN: Duration = Duration::from_secs(30);
 /// Between two questions whether it is done.
 const ASK_EVERY: Duration = Duration::from_millis(5);
 
-const LOOKS: &[Look] = &[
-    Look { ask: READ, told: Told::Error("LOADING") },
-    Look { ask: WRITE, told: Told::Error("LOADING") },
-];
+const LOOKS: &[Look] =
+    &[Look { ask: READ, told: Told::Error("LOADING") }, Look { ask: WRITE, told: Told::Error("LOADING") }];
 
 /// What the server is started with, and the names of the settings that have to be put back.
 const DELAY: &str = "key-load-delay";
@@ -58,7 +56,9 @@ impl Loading {
         }
         let keys = usize::try_from(bound.as_millis() / EACH_KEY.as_millis()).unwrap_or(usize::MAX).max(1);
         let value = "x".repeat(VALUE_LEN);
-        pipelined(&mut control, keys, |key| vec!["SET".to_owned(), key, value.clone()]).await.map_err(filling())?;
+        pipelined(&mut control, keys, |key| vec!["SET".to_owned(), key, value.clone()])
+            .await
+            .map_err(filling())?;
         let own_dump = !server.dir().join(DUMP).exists();
         match server.persistence() {
             Persistence::Aof => rewritten(&mut control).await.map_err(filling())?,
@@ -89,7 +89,12 @@ impl Loading {
     }
 }
 
-async fn end(server: &Server, keys: usize, before: &[(&'static str, String)], own_dump: bool) -> io::Result<()> {
+async fn end(
+    server: &Server,
+    keys: usize,
+    before: &[(&'static str, String)],
+    own_dump: bool,
+) -> io::Result<()> {
     let mut control = Wire::connect(server.addr(), STEP_WITHIN).await?;
     configured::expect_ok(control.ask(&["CONFIG", "SET", DELAY, "0"], STEP_WITHIN).await?)?;
     let started = Instant::now();
@@ -110,7 +115,11 @@ async fn end(server: &Server, keys: usize, before: &[(&'static str, String)], ow
 }
 
 /// Sends a command for each filler key, so many at once.
-async fn pipelined(control: &mut Wire, keys: usize, command: impl Fn(String) -> Vec<String>) -> io::Result<()> {
+async fn pipelined(
+    control: &mut Wire,
+    keys: usize,
+    command: impl Fn(String) -> Vec<String>,
+) -> io::Result<()> {
     for first in (0..keys).step_by(PIPELINE) {
         let last = keys.min(first + PIPELINE);
         for key in first..last {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -11,6 +12,9 @@ use super::{Verdict, counted};
 
 /// A key that nobody has: a look that reads it finds nothing, and one that writes it with XX changes nothing.
 const NO_KEY: &str = "audit-witness";
+
+/// How long a server may take to tell a new connection that it is not wanted.
+const AT_THE_DOOR: Duration = Duration::from_secs(1);
 
 /// A write that changes nothing, even where the state does not hold.
 pub(super) const WRITE: &[&str] = &["SET", NO_KEY, "1", "XX"];
@@ -36,7 +40,7 @@ pub(super) enum Told {
 
 impl Look {
     fn judge(&self, reply: io::Result<WireReply>) -> Result<(), String> {
-        let asked = self.ask.join(" ");
+        let asked = if self.ask.is_empty() { "a new connection".to_owned() } else { self.ask.join(" ") };
         let wanted = match self.told {
             Told::Answer => "an answer",
             Told::Error(start) => start,
@@ -51,7 +55,7 @@ impl Look {
 
     /// `SET is rejected with OOM`, `GET answers`.
     fn shown(&self) -> String {
-        let name = self.ask.first().unwrap_or(&"a connect");
+        let name = self.ask.first().unwrap_or(&"a new connection");
         match self.told {
             Told::Answer => format!("{name} was answered"),
             Told::Error(start) => format!("{name} was rejected with \"{start}\""),
@@ -118,7 +122,7 @@ impl Looking {
 
 async fn told_at_the_door(addr: SocketAddr) -> io::Result<WireReply> {
     let mut wire = Wire::connect(addr, STEP_WITHIN).await?;
-    bounded(STEP_WITHIN, wire.reply()).await
+    bounded(AT_THE_DOOR, wire.reply()).await
 }
 
 async fn watch(mut looking: Looking, mut stopped: oneshot::Receiver<()>) -> Looking {

@@ -29,16 +29,22 @@ use std::time::{Duration, Instant};
 
 use super::barrier::{BARRIER_WITHIN, barrier};
 use super::monitor_line::MonitorLine;
-use paused::Stops;
 use super::{Server, ServerError};
 use crate::observe::Proof;
-use crate::words::State;
+use crate::words::{By, State};
+use paused::Stops;
 
 /// What has to be done to a healthy server before a state can be entered.
 #[derive(Debug)]
 pub struct Ready {
     state: State,
     replica: Option<failover::CutOff>,
+}
+
+/// Whether a server of the audit's own can be put into a state.
+pub fn can_enter(state: State) -> bool {
+    // The others are brought about in front of the server, by a proxy that is not there yet.
+    state.facts().by == By::Server
 }
 
 /// Prepares a server for a state. What is written to it from now on is what a failover loses.
@@ -64,7 +70,9 @@ pub async fn prepare(state: State, server: &Server) -> Result<Ready, ServerError
 pub async fn enter(ready: Ready, server: &mut Server, bound: Duration) -> Result<Holding, ServerError> {
     let held = match ready.state {
         State::Healthy => Held::Healthy(healthy::Healthy::enter(server).await),
-        State::Paused | State::PausedCold => Held::Paused(paused::Paused::enter(server, bound, Stops::All).await),
+        State::Paused | State::PausedCold => {
+            Held::Paused(paused::Paused::enter(server, bound, Stops::All).await)
+        }
         State::WritesPaused => Held::Paused(paused::Paused::enter(server, bound, Stops::Writes).await),
         State::Frozen | State::FrozenCold => Held::Frozen(frozen::Frozen::enter(server).await),
         State::Stopped | State::NeverUp => Held::Stopped(stopped::Stopped::enter(server).await?),
@@ -85,7 +93,6 @@ pub async fn enter(ready: Ready, server: &mut Server, bound: Duration) -> Result
         State::DiskFailed => configured(server, disk_failed::RECIPE).await,
         State::AuthRejected => configured(server, auth_rejected::RECIPE).await,
         State::TooManyClients => configured(server, too_many_clients::RECIPE).await,
-        // These are brought about in front of the server.
         State::Slow | State::ReplyLost | State::CutMidReply | State::BlackHole | State::Flapping => {
             return Err(ServerError::NotYet(ready.state));
         }

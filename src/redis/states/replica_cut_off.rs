@@ -7,5 +7,8 @@ use super::look::{Look, READ, Told, WRITE};
 pub(super) const RECIPE: Recipe = Recipe {
     settings: &[("replica-serve-stale-data", Value::Is("no"))],
     also: Also::FollowNobody,
-    looks: &[Look { ask: WRITE, told: Told::Error("READONLY") }, Look { ask: READ, told: Told::Error("MASTERDOWN") }],
+    looks: &[
+        Look { ask: WRITE, told: Told::Error("READONLY") },
+        Look { ask: READ, told: Told::Error("MASTERDOWN") },
+    ],
 };

@@ -34,7 +34,12 @@ impl RestartedEmpty {
 }
 
 /// What a restart without data has to have shown.
-fn verdict(before: &str, keys: Result<i64, String>, restarted: &str, at_the_end: io::Result<String>) -> Verdict {
+fn verdict(
+    before: &str,
+    keys: Result<i64, String>,
+    restarted: &str,
+    at_the_end: io::Result<String>,
+) -> Verdict {
     if before == restarted {
         return Err("the server that answers is the one that was there before".to_owned());
     }
