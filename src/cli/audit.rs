@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use redis_outage_audit::plan::{Plan, Wishes};
 use redis_outage_audit::policy::PolicyFile;
+use redis_outage_audit::redis::states::can_enter;
 use redis_outage_audit::redis::{Allow, ServerError, Servers};
 use redis_outage_audit::report::{self, Report, RunInfo};
 use redis_outage_audit::run::Run;
@@ -80,7 +81,12 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>], allow: Option<&Allow>) ->
     }
     for name in &args.states {
         match (name.as_str(), State::from_name(name)) {
-            ("all", _) => states.extend(State::ALL),
+            ("all", _) => states.extend(State::ALL.iter().copied().filter(|state| can_enter(*state))),
+            (_, Some(state)) if !can_enter(state) => {
+                bail!(
+                    "--states {name}: this state needs a proxy between the clients and the server, which this version does not have yet"
+                )
+            }
             (_, Some(state)) => states.push(state),
             (_, None) => {
                 bail!(

@@ -7,6 +7,7 @@ use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, ErrorKind, ProtocolVersion, RedisConnectionInfo, RedisError, Value};
 use tokio::task::AbortHandle;
 
+use super::door::{Door, TurnedAway};
 use crate::endpoint::Endpoint;
 use crate::kinds::{Command, RespValue};
 use crate::policy::Handshake;
@@ -18,6 +19,8 @@ pub(super) struct Connection {
     driver: AbortHandle,
     /// The local port, by which the server's own records name this connection; none on a unix socket.
     pub(super) port: Option<u16>,
+    /// Whether the server said at once that it has too many clients, which redis-rs does not tell.
+    turned_away: TurnedAway,
 }
 
 impl Drop for Connection {
@@ -43,8 +46,8 @@ impl Connection {
                 .set_connection_timeout(None)
                 .set_response_timeout(None)
                 .set_pipeline_buffer_size(PIPELINE_BUFFER);
-            let (redis, driver, port) = multiplexed(target, handshake, config).await?;
-            Ok(Connection { redis, driver, port })
+            let Opened { redis, driver, port, turned_away } = multiplexed(target, handshake, config).await?;
+            Ok(Connection { redis, driver, port, turned_away })
         })
         .await
     }
@@ -94,7 +97,7 @@ impl Connection {
         }
         match self.redis.req_packed_command(&command).await {
             Ok(value) => resp_value(value).map_err(|error| reply_of(&error)),
-            Err(error) => Err(reply_of(&error)),
+            Err(error) => Err(self.turned_away.explains(reply_of(&error))),
         }
     }
 }
@@ -103,15 +106,25 @@ impl Connection {
 /// costs memory for each of thousands of connections.
 const PIPELINE_BUFFER: usize = 4;
 
-/// Opens a connection of redis-rs' over a socket of ours and logs in: the connection, the task that drives it, and its
-/// local port.
+/// A connection of redis-rs' over a socket of ours.
+pub(crate) struct Opened {
+    pub(crate) redis: MultiplexedConnection,
+    /// The task that drives it.
+    pub(super) driver: AbortHandle,
+    pub(super) port: Option<u16>,
+    pub(super) turned_away: TurnedAway,
+}
+
+/// Opens a connection of redis-rs' over a socket of ours, and logs in.
 pub(crate) async fn multiplexed(
     target: &Endpoint,
     handshake: Handshake,
     config: AsyncConnectionConfig,
-) -> Result<(MultiplexedConnection, AbortHandle, Option<u16>), Reply> {
+) -> Result<Opened, Reply> {
     let socket = target.connect().await.map_err(|error| unreachable(&error))?;
     let port = socket.local().map_err(|error| unreachable(&error))?.map(|local| local.port());
+    let turned_away = TurnedAway::default();
+    let socket = Door { socket, first: Vec::new(), turned_away: turned_away.clone() };
     let mut info = RedisConnectionInfo::default();
     info = match handshake {
         Handshake::None => info.set_protocol(ProtocolVersion::RESP2).set_skip_set_lib_name(),
@@ -126,8 +139,8 @@ pub(crate) async fn multiplexed(
     }
     let (redis, driver) = MultiplexedConnection::new_with_config(&info, socket, config)
         .await
-        .map_err(|error| reply_of(&error))?;
-    Ok((redis, tokio::spawn(driver).abort_handle(), port))
+        .map_err(|error| turned_away.explains(reply_of(&error)))?;
+    Ok(Opened { redis, driver: tokio::spawn(driver).abort_handle(), port, turned_away })
 }
 
 async fn within<T>(

@@ -80,9 +80,9 @@ impl Endpoint {
         self.0.tls.is_none() && self.0.login.is_none()
     }
 
-    /// The same server for another user.
-    pub fn with_login(&self, login: Login) -> Endpoint {
-        Endpoint::new(self.0.place.clone(), self.0.tls.clone(), Some(login))
+    /// The same server for another user, or for nobody in particular.
+    pub fn with_login(&self, login: Option<Login>) -> Endpoint {
+        Endpoint::new(self.0.place.clone(), self.0.tls.clone(), login)
     }
 
     /// Opens a connection, TLS included; nothing is sent over it yet, a login neither.

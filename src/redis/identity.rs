@@ -35,10 +35,18 @@ fn required<'a>(info: &'a str, name: &str) -> io::Result<&'a str> {
     field(info, name).ok_or_else(|| io::Error::other(format!("INFO has no {name}")))
 }
 
-/// What INFO answers on a fresh connection; a server that is still loading its data is an error.
+/// What INFO answers; a server that is still loading its data is an error.
 pub(super) async fn info(wire: &mut Wire, within: Duration) -> io::Result<String> {
+    info_if(wire, within, |pong| pong.is("PONG")).await
+}
+
+async fn info_if(
+    wire: &mut Wire,
+    within: Duration,
+    ready: impl Fn(&WireReply) -> bool,
+) -> io::Result<String> {
     let pong = wire.ask(&["PING"], within).await?;
-    if !pong.is("PONG") {
+    if !ready(&pong) {
         return Err(io::Error::other(format!("PING was answered by {pong:?}")));
     }
     match wire.ask(&["INFO"], within).await? {
@@ -47,7 +55,17 @@ pub(super) async fn info(wire: &mut Wire, within: Duration) -> io::Result<String
     }
 }
 
-/// Asks on a fresh connection.
+/// Asks on a fresh connection; of a server that may still be loading its data.
+pub(super) async fn identify_loading(endpoint: &Endpoint, within: Duration) -> io::Result<Identity> {
+    let loading = |reply: &WireReply| matches!(reply, WireReply::Error(text) if text.starts_with("LOADING"));
+    bounded(within, async {
+        let mut wire = Wire::connect(endpoint, within).await?;
+        Identity::read(&info_if(&mut wire, within, |reply| reply.is("PONG") || loading(reply)).await?)
+    })
+    .await
+}
+
+/// Asks on a fresh connection; a server that is still loading its data is an error.
 pub(super) async fn identify(endpoint: &Endpoint, within: Duration) -> io::Result<Identity> {
     bounded(within, async {
         let mut wire = Wire::connect(endpoint, within).await?;

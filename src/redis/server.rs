@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use super::attached::Lease;
 use super::settings::Settings;
+use super::wire::Wire;
 use super::{ServerError, Throwaway};
 use crate::endpoint::Endpoint;
+use crate::words::State;
 
 /// A server that can be put into states.
 #[derive(Debug)]
@@ -73,7 +75,18 @@ impl Server {
     ///
     /// # Errors
     /// Where it is not the audit's own, and no hand may be laid on its process.
-    pub fn own(&mut self) -> Result<&mut Throwaway, ServerError> {
+    pub fn own(&self) -> Result<&Throwaway, ServerError> {
+        match &self.0 {
+            Whose::Owned { process, .. } => Ok(process),
+            Whose::Attached(lease) => Err(ServerError::OnlyOwned { at: lease.endpoint().clone() }),
+        }
+    }
+
+    /// [`Server::own`], to change.
+    ///
+    /// # Errors
+    /// Where it is not the audit's own.
+    pub fn own_mut(&mut self) -> Result<&mut Throwaway, ServerError> {
         match &mut self.0 {
             Whose::Owned { process, .. } => Ok(process),
             Whose::Attached(lease) => Err(ServerError::OnlyOwned { at: lease.endpoint().clone() }),
@@ -96,14 +109,15 @@ impl Server {
         }
     }
 
-    /// Makes sure that it still is the server that it was, before anything about it is changed.
+    /// Makes sure that it may be put into this state and still is the server that it was, before anything about it is
+    /// changed.
     ///
     /// # Errors
-    /// Where another one answers, or none.
-    pub async fn about_to_change(&mut self) -> Result<(), ServerError> {
+    /// Where that is not allowed, and where another server answers, or none.
+    pub(super) async fn about_to_enter(&mut self, state: State) -> Result<(), ServerError> {
         match &mut self.0 {
             Whose::Owned { .. } => Ok(()),
-            Whose::Attached(lease) => lease.about_to_change().await,
+            Whose::Attached(lease) => lease.about_to_enter(state).await,
         }
     }
 
@@ -111,10 +125,17 @@ impl Server {
     ///
     /// # Errors
     /// Where it may not be changed, is not known to the server, or is not taken.
-    pub async fn set(&mut self, name: &str, value: &str) -> Result<(), ServerError> {
+    pub(super) async fn set(
+        &mut self,
+        control: &mut Wire,
+        name: &str,
+        value: &str,
+    ) -> Result<(), ServerError> {
         match &mut self.0 {
-            Whose::Owned { process, settings } => settings.set(process.endpoint(), name, value).await,
-            Whose::Attached(lease) => lease.set(name, value).await,
+            Whose::Owned { process, settings } => {
+                settings.set(control, process.endpoint(), name, value).await
+            }
+            Whose::Attached(lease) => lease.set(control, name, value).await,
         }
     }
 
@@ -122,10 +143,10 @@ impl Server {
     ///
     /// # Errors
     /// Where one can't be put back.
-    pub async fn put_back(&mut self) -> Result<(), ServerError> {
+    pub(super) async fn put_back(&mut self, control: &mut Wire) -> Result<(), ServerError> {
         match &mut self.0 {
-            Whose::Owned { process, settings } => settings.put_back(process.endpoint()).await,
-            Whose::Attached(lease) => lease.put_back().await,
+            Whose::Owned { process, settings } => settings.put_back(control, process.endpoint()).await,
+            Whose::Attached(lease) => lease.put_back(control).await,
         }
     }
 

@@ -43,10 +43,18 @@ impl Workshop {
     /// # Errors
     /// Where it ends by itself, or does not answer in time.
     pub async fn start(self: &Arc<Self>, persistence: Persistence) -> Result<Server, ServerError> {
+        self.process(persistence).await.map(Server::owned)
+    }
+
+    /// [`Workshop::start`], without what a state needs of any server.
+    pub(super) async fn process(
+        self: &Arc<Self>,
+        persistence: Persistence,
+    ) -> Result<Throwaway, ServerError> {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let dir = self.root.path().join(format!("server-{number}"));
         std::fs::create_dir(&dir).map_err(ServerError::io(format!("making {}", dir.display())))?;
-        Throwaway::start(Arc::clone(self), dir, persistence).await.map(Server::owned)
+        Throwaway::start(Arc::clone(self), dir, persistence).await
     }
 
     /// The program that its servers run.

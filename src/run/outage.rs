@@ -20,7 +20,8 @@ use crate::clients::ProbeClient;
 use crate::kinds::Phase;
 use crate::observe::{Executed, Ledger};
 use crate::plan::Batch;
-use crate::redis::{Monitor, states};
+use crate::redis::{Monitor, Origin, Server, states};
+use crate::words::Keeps;
 
 /// What a state is allowed beyond the longest call that arithmetic allows, for a machine that is slow to run the
 /// probes. The state ends as soon as its last probe has, so this costs nothing.
@@ -51,18 +52,30 @@ pub(super) async fn run(
     let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
     let mut hand = Hand::on(target).await?;
     prepare::keys(&mut hand, &casts).await?;
+    // What is written from here on is what a failover loses.
+    let state = states::prepare(batch.state, &server).await?;
+    prepare::canaries(&mut hand, &casts).await?;
     drop(hand);
     let give_up = run.plan.give_up;
+    let keeps = batch.state.facts().keeps;
     let mut ledger = Ledger::new(server.lists_what_ran());
-    casts.iter().flat_map(|cast| &cast.before).for_each(|step| ledger.prepared_step(step));
+    if keeps != Keeps::Nothing {
+        casts.iter().flat_map(|cast| &cast.before).for_each(|step| ledger.prepared_step(step));
+    }
 
     let wanted = casts.iter().flat_map(|cast| cast.clients.iter().cloned()).collect();
-    let mut clients = prepare::clients(run, target, wanted).await?.into_iter();
+    let mut clients = match batch.state.is_cold() {
+        true => prepare::cold_clients(run, target, wanted),
+        false => prepare::clients(run, target, wanted).await?,
+    }
+    .into_iter();
     // The scenarios go out to be played together, and come back to their casts in order.
     let counts: Vec<usize> = casts.iter().map(|cast| cast.scenes.len()).collect();
     let staged = casts.iter_mut().flat_map(|cast| cast.scenes.drain(..)).collect();
     let (staged, sent) = side_by_side::play(run, target, staged, Phase::Before).await?;
-    sent.iter().for_each(|step| ledger.prepared_step(step));
+    if keeps == Keeps::All {
+        sent.iter().for_each(|step| ledger.prepared_step(step));
+    }
     let mut staged = staged.into_iter();
     for (cast, count) in casts.iter_mut().zip(counts) {
         cast.scenes.extend(staged.by_ref().take(count));
@@ -74,16 +87,14 @@ pub(super) async fn run(
             ready.push((job, part, own));
         }
     }
-    let mut monitor = match server.lists_what_ran() {
-        true => Some(
-            Monitor::open(target).await.map_err(|error| RunError::Monitor { at: target.clone(), error })?,
-        ),
-        false => None,
-    };
+    let mut monitor = monitor_on(&server).await?;
     drop(preparing);
 
     let bound = server.longest_pause().unwrap_or(Duration::MAX).min(batch.bound + MARGIN);
-    let holding = states::enter(batch.state, &mut server, bound).await?;
+    let holding = states::enter(state, &mut server, bound).await?;
+    if holding.is_another_life() {
+        monitor = monitor_on(&server).await?;
+    }
     (run.events)(Event::StateBegins(batch.state));
     let jitter = Jitter::start();
     let began = Instant::now();
@@ -123,11 +134,13 @@ pub(super) async fn run(
     (run.events)(Event::StateEnded(batch.state));
 
     // A stopped server ran nothing of what was sent to it, and its monitor ended with it.
-    if let Some(mut monitor) = monitor.take() {
+    if let Some(mut monitor) = monitor {
         let _ = monitor.ping(Duration::from_secs(10)).await;
         for line in monitor.since(0) {
-            if let Some(port) = line.port() {
-                ledger.enter(&Executed { port, words: line.words() });
+            match line.origin {
+                Origin::Client(addr) => ledger.enter(Executed::By(addr.port()), &line.words()),
+                Origin::Script => ledger.enter(Executed::ByScript, &line.words()),
+                Origin::Other(_) => {}
             }
         }
     }
@@ -143,6 +156,15 @@ pub(super) async fn run(
     Aftermath { run, batch, casts, acted, witnessed, answers_since }.settle(&server, collected).await?;
     server.shutdown().await;
     Ok(true)
+}
+
+/// What lists every command that runs, where the server may be asked to.
+async fn monitor_on(server: &Server) -> Result<Option<Monitor>, RunError> {
+    if !server.lists_what_ran() {
+        return Ok(None);
+    }
+    let monitor = Monitor::open(server.endpoint()).await;
+    monitor.map(Some).map_err(|error| RunError::Monitor { at: server.endpoint().clone(), error })
 }
 
 /// A part that was played, with the clients that it holds until the end.

@@ -15,6 +15,7 @@ mod field_reports;
 mod lost_data;
 mod processes;
 mod recovery;
+mod redis_conditions;
 mod redis_reaper;
 mod redis_servers;
 mod redis_states;

@@ -24,7 +24,7 @@ async fn stand_in(dir: &Path, text: &str) -> std::sync::Arc<Workshop> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_answers_as_soon_as_it_is_handed_over_and_is_gone_after_shutdown() {
-    let mut server = server(Persistence::None).await;
+    let server = server(Persistence::None).await;
     let (addr, pid) = (server.addr(), server.pid());
     assert!(addr.ip().is_loopback());
     assert_eq!(ask(addr, "PING").await, "+PONG\r\n");

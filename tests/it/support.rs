@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use redis_outage_audit::observe::Proof;
 use redis_outage_audit::policy::Persistence;
+use redis_outage_audit::redis::states::{self, Holding, Left};
 use redis_outage_audit::redis::{Server, ServerBinary, Workshop};
+use redis_outage_audit::words::State;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -37,6 +40,28 @@ pub trait Listens {
 impl Listens for Server {
     fn addr(&self) -> SocketAddr {
         self.endpoint().addr().unwrap()
+    }
+}
+
+/// Puts a server into a state.
+pub async fn enter_for(state: State, server: &mut Server, bound: Duration) -> Holding {
+    let ready = states::prepare(state, server).await.unwrap();
+    states::enter(ready, server, bound).await.unwrap()
+}
+
+/// What showed that the state held.
+pub fn held(left: &Left) -> &str {
+    match &left.proof {
+        Proof::Held(shown) => shown,
+        Proof::NotProven(why) => panic!("not proven: {why}"),
+    }
+}
+
+/// What spoke against the state.
+pub fn not_proven(left: &Left) -> &str {
+    match &left.proof {
+        Proof::Held(shown) => panic!("it did not hold, and still: {shown}"),
+        Proof::NotProven(why) => why,
     }
 }
 

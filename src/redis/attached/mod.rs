@@ -29,11 +29,12 @@ use super::binary::OLDEST;
 use super::identity::{Identity, identify};
 use super::monitor::Monitor;
 use super::settings::Settings;
-use super::wire::STEP_WITHIN;
+use super::wire::{STEP_WITHIN, Wire};
 use super::{HookError, Server, ServerError, Version};
 use crate::endpoint::Endpoint;
 use crate::observe::ServerInfo;
 use crate::policy::Hooks;
+use crate::words::State;
 
 /// How long connections that were closed may still be listed.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -55,7 +56,7 @@ pub struct Attached {
 #[derive(Debug)]
 struct Life {
     identity: Identity,
-    /// A monitor connection, which alone can lift a pause. It is there from before the first change of a state.
+    /// A monitor connection, which alone can lift a pause. It is there from before the pause on.
     lifeline: Option<Monitor>,
     settings: Settings,
     /// Whether the stop hook was run and the start hook not yet.
@@ -115,6 +116,16 @@ impl Attached {
         &self.allow
     }
 
+    /// Why a state may not be brought about on it, with what lifts that; none where it may.
+    pub fn refuses(&self, state: State) -> Option<String> {
+        if state == State::AuthRejected && self.endpoint.login().is_some_and(|login| login.user().is_some()) {
+            return Some(format!(
+                "{state}: it is the default user's password that is changed, and the audit logs in as another user; leave the user out of the Redis URL"
+            ));
+        }
+        self.allow.refuses(state)
+    }
+
     /// What a reader of a report has to know of a server that was not the audit's own.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = vec![
@@ -158,7 +169,7 @@ impl Attached {
             wrong.push(error.to_string());
         }
         let journal = life.settings.journal().map(|journal| journal.path().display().to_string());
-        if let Err(error) = life.settings.put_back(&self.endpoint).await {
+        if let Err(error) = self.put_settings_back(&mut life.settings).await {
             wrong.push(error.to_string());
         }
         match wrong.is_empty() {
@@ -169,6 +180,16 @@ impl Attached {
                 journal: journal.unwrap_or_default(),
             }),
         }
+    }
+
+    async fn put_settings_back(&self, settings: &mut Settings) -> Result<(), ServerError> {
+        if settings.is_empty() {
+            return Ok(());
+        }
+        let control = settings.control(&self.endpoint).await;
+        let mut control =
+            control.map_err(|why| ServerError::Unreachable { at: self.endpoint.clone(), why })?;
+        settings.put_back(&mut control, &self.endpoint).await
     }
 
     fn hooks(&self) -> Result<&Hooks, ServerError> {
@@ -249,9 +270,12 @@ impl Lease {
     }
 
     /// Makes sure that it is the same life of the same server, and that whatever comes can be undone.
-    pub(super) async fn about_to_change(&mut self) -> Result<(), ServerError> {
+    pub(super) async fn about_to_enter(&mut self, state: State) -> Result<(), ServerError> {
+        if self.attached.refuses(state).is_some() {
+            return Err(ServerError::OnlyOwned { at: self.endpoint().clone() });
+        }
         self.is_the_same().await?;
-        if self.life.lifeline.is_none() {
+        if Touch::of(state) == Touch::Pause && self.life.lifeline.is_none() {
             let lifeline = Monitor::lifeline(self.endpoint()).await;
             let lifeline =
                 lifeline.map_err(|why| ServerError::Unreachable { at: self.endpoint().clone(), why })?;
@@ -272,17 +296,20 @@ impl Lease {
         }
     }
 
-    pub(super) async fn set(&mut self, name: &str, value: &str) -> Result<(), ServerError> {
+    pub(super) async fn set(
+        &mut self,
+        control: &mut Wire,
+        name: &str,
+        value: &str,
+    ) -> Result<(), ServerError> {
         if !self.attached.allow.config {
             return Err(ServerError::OnlyOwned { at: self.endpoint().clone() });
         }
-        let endpoint = self.attached.endpoint.clone();
-        self.life.settings.set(&endpoint, name, value).await
+        self.life.settings.set(control, &self.attached.endpoint, name, value).await
     }
 
-    pub(super) async fn put_back(&mut self) -> Result<(), ServerError> {
-        let endpoint = self.attached.endpoint.clone();
-        self.life.settings.put_back(&endpoint).await
+    pub(super) async fn put_back(&mut self, control: &mut Wire) -> Result<(), ServerError> {
+        self.life.settings.put_back(control, &self.attached.endpoint).await
     }
 
     pub(super) async fn stop(&mut self) -> Result<(), ServerError> {
