@@ -92,7 +92,7 @@ pub async fn endpoint(url: &str, ca: Option<&Path>) -> Result<Endpoint, UrlError
     Ok(Endpoint::new(Place::Tcp { host, addr }, tls, login))
 }
 
-/// A server at a unix socket: its login is in the query, or before the path.
+/// A server at a unix socket: its login is in the query.
 fn socket(url: &Url, ca: Option<&Path>) -> Result<Endpoint, UrlError> {
     if ca.is_some() {
         return Err(UrlError::Part("names a unix socket, which has no TLS for --redis-ca".to_owned()));
@@ -106,7 +106,7 @@ fn socket(url: &Url, ca: Option<&Path>) -> Result<Endpoint, UrlError> {
     if path.trim_matches('/').is_empty() {
         return Err(UrlError::Part("has no path".to_owned()));
     }
-    let (mut user, mut password) = (decoded(url.username())?, url.password().map(decoded).transpose()?);
+    let (mut user, mut password) = (String::new(), None);
     for (name, value) in url.query_pairs() {
         match &*name {
             "user" => user = value.into_owned(),
@@ -175,7 +175,9 @@ mod tests {
             assert_eq!(endpoint.login().and_then(Login::user), user, "{url}");
             assert_eq!(endpoint.login().map(Login::password), password, "{url}");
         }
-        for url in ["unix:///run/a%20b.sock?user=me&pass=s", "redis+unix://me:s@/run/a b.sock"] {
+        for url in
+            ["unix:///run/a%20b.sock?user=me&pass=s", "redis+unix:///run/a b.sock?password=s&user=me&db=0"]
+        {
             let endpoint = read(url).await.unwrap();
             assert_eq!(endpoint.to_string(), "unix:/run/a b.sock");
             assert_eq!(

@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod aftermath;
+mod attached;
+mod attached_changes;
+mod attached_doors;
 mod cli_costs;
 mod cli_ends;
 mod cli_limits;
@@ -11,6 +14,7 @@ mod cli_reports;
 mod command;
 mod correctness;
 mod docs;
+mod existing;
 mod field_reports;
 mod lost_data;
 mod processes;
