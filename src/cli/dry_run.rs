@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use redis_outage_audit::kinds::ProbeId;
 use redis_outage_audit::plan::Plan;
-use redis_outage_audit::redis::{Attached, Touch};
+use redis_outage_audit::redis::{Attached, Touch, states};
 use redis_outage_audit::words::{State, declared};
 
 /// What would be done, in lines.
@@ -14,10 +14,7 @@ pub(crate) fn says(attached: &Attached, plan: &Plan, run: &str) -> String {
     let (server, allow) = (attached.info(), attached.allow());
     let _ =
         writeln!(text, "{}: {} {}; nothing was changed", attached.endpoint(), server.name, server.version);
-    let _ = writeln!(
-        text,
-        "looked at: its address, role, replicas, Sentinels, other clients and keys; nothing that is not allowed"
-    );
+    text.push_str("guards: its address, role, replicas, Sentinels, other clients and keys are as they must be, or allowed\n");
     let connections = plan.outages.iter().chain(&plan.controls).map(|batch| batch.connections).max();
     let _ = writeln!(
         text,
@@ -46,6 +43,9 @@ pub(crate) fn says(attached: &Attached, plan: &Plan, run: &str) -> String {
         }
         if let (Touch::Process, Some(hooks)) = (touch, &allow.hooks) {
             let _ = write!(text, ": `{}`, `{}`", hooks.stop.join(" "), hooks.start.join(" "));
+        }
+        if touch == Touch::Settings {
+            let _ = write!(text, ": {}", states::settings(state).join(", "));
         }
         text.push('\n');
     }

@@ -40,6 +40,11 @@ pub(super) async fn info(wire: &mut Wire, within: Duration) -> io::Result<String
     info_if(wire, within, |pong| pong.is("PONG")).await
 }
 
+/// Who answers, whatever it says to a PING.
+pub(super) async fn identity_of(wire: &mut Wire, within: Duration) -> io::Result<Identity> {
+    Identity::read(&info_if(wire, within, |_| true).await?)
+}
+
 async fn info_if(
     wire: &mut Wire,
     within: Duration,

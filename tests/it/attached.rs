@@ -179,7 +179,17 @@ fn ctrl_c_and_sigterm_in_the_middle_of_a_pause_lift_it_and_leave_no_key() {
     for (name, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let (server, folder) = (Existing::start(), patient());
         let url = server.url();
-        let args = ["--redis-url", &url, "--states", "paused", "--max-pause", "60s", "--samples", "5"];
+        let args = [
+            "--redis-url",
+            &url,
+            "--states",
+            "paused",
+            "--max-pause",
+            "60s",
+            "--samples",
+            "5",
+            "--allow-other-clients",
+        ];
         let child = folder.attach_command(&args).spawn().unwrap();
         assert!(until(Duration::from_secs(20), || !server.answers_within(Duration::from_millis(500))));
         signal(&child, name);
@@ -205,6 +215,7 @@ fn kill_9_in_the_middle_of_a_pause_leaves_one_that_ends_at_its_bound() {
         "6s",
         "--samples",
         "5",
+        "--allow-other-clients",
     ];
     let mut child = folder.attach_command(&args).spawn().unwrap();
     assert!(until(Duration::from_secs(20), || !server.answers_within(Duration::from_millis(500))));

@@ -173,7 +173,17 @@ fn ctrl_c_and_kill_9_in_the_middle_of_a_state_that_changes_settings_leave_nothin
     let server = Existing::start();
     let before = server.settings();
     let url = server.url();
-    let args = ["--redis-url", &url, "--allow-config", "--states", "out_of_memory", "--samples", "1"];
+    // Who looks whether it is in the state is another client.
+    let args = [
+        "--redis-url",
+        &url,
+        "--allow-config",
+        "--allow-other-clients",
+        "--states",
+        "out_of_memory",
+        "--samples",
+        "1",
+    ];
     let memory =
         || -> Vec<String> { redis::from_redis_value(server.ask(&["CONFIG", "GET", "maxmemory"])).unwrap() };
     for (signal, code) in [(Signal::INT, 130), (Signal::KILL, -1)] {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::super::barrier::barrier;
-use super::super::identity::{Identity, info};
+use super::super::identity::identity_of;
 use super::super::settings::Settings;
 use super::super::wire::STEP_WITHIN;
 use super::super::{JournalError, ServerError};
@@ -69,8 +69,7 @@ pub async fn restore(path: &Path, given: Option<&Endpoint>) -> Result<Option<Res
     if !names.is_empty() {
         let failed_io = |error: io::Error| failed(error.to_string());
         let mut control = settings.control(&target).await.map_err(failed_io)?;
-        let now =
-            Identity::read(&info(&mut control, STEP_WITHIN).await.map_err(failed_io)?).map_err(failed_io)?;
+        let now = identity_of(&mut control, STEP_WITHIN).await.map_err(failed_io)?;
         if now.run_id != run_id && !settings.are_back(&mut control).await.map_err(failed_io)? {
             return Err(failed(format!(
                 "another server answers, or this one was restarted since (run_id {} instead of {run_id}), and its settings are not those of before",

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::super::port::HeldPort;
+use super::super::settings::REPLICAOF;
 use super::super::wire::{STEP_WITHIN, Wire, WireReply};
 use super::super::{Server, ServerError};
 use super::clients;
@@ -19,6 +20,14 @@ pub(super) struct Recipe {
     pub(super) also: Also,
     /// What shows that the state holds.
     pub(super) looks: &'static [Look],
+}
+
+impl Recipe {
+    /// The names of all that it sets, in order.
+    pub(super) fn changes(&self) -> Vec<&'static str> {
+        let follows = (self.also == Also::FollowNobody).then_some(REPLICAOF);
+        self.settings.iter().map(|(name, _)| *name).chain(follows).collect()
+    }
 }
 
 /// What a setting is set to.
@@ -108,7 +117,7 @@ impl Configured {
                     // Its loopback may not be ours.
                     Err(_) => NOBODY.to_owned(),
                 };
-                server.set(control, "replicaof", &nobody).await.map_err(io::Error::other)?;
+                server.set(control, REPLICAOF, &nobody).await.map_err(io::Error::other)?;
             }
             Also::FailToSave => {
                 let dir = server.own().map_err(io::Error::other)?.dir();

@@ -87,13 +87,16 @@ pub async fn enter(ready: Ready, server: &mut Server, bound: Duration) -> Result
         }
         State::Loading => Held::Loading(loading::Loading::enter(server, bound).await?),
         State::Busy => Held::Busy(busy::Busy::enter(server).await),
-        State::OutOfMemory => configured(server, out_of_memory::RECIPE).await,
-        State::ReadOnly => configured(server, read_only::RECIPE).await,
-        State::ReplicaCutOff => configured(server, replica_cut_off::RECIPE).await,
-        State::NoReplicas => configured(server, no_replicas::RECIPE).await,
-        State::DiskFailed => configured(server, disk_failed::RECIPE).await,
-        State::AuthRejected => configured(server, auth_rejected::RECIPE).await,
-        State::TooManyClients => configured(server, too_many_clients::RECIPE).await,
+        State::OutOfMemory
+        | State::ReadOnly
+        | State::ReplicaCutOff
+        | State::NoReplicas
+        | State::DiskFailed
+        | State::AuthRejected
+        | State::TooManyClients => match recipe(ready.state) {
+            Some(recipe) => Held::Configured(configured::Configured::enter(server, recipe).await),
+            None => return Err(ServerError::NotYet(ready.state)),
+        },
         State::Slow | State::ReplyLost | State::CutMidReply | State::BlackHole | State::Flapping => {
             return Err(ServerError::NotYet(ready.state));
         }
@@ -101,8 +104,23 @@ pub async fn enter(ready: Ready, server: &mut Server, bound: Duration) -> Result
     Ok(Holding { held, entered: Instant::now() })
 }
 
-async fn configured(server: &mut Server, recipe: configured::Recipe) -> Held {
-    Held::Configured(configured::Configured::enter(server, recipe).await)
+/// What a state is made of that is nothing but settings and commands.
+fn recipe(state: State) -> Option<configured::Recipe> {
+    match state {
+        State::OutOfMemory => Some(out_of_memory::RECIPE),
+        State::ReadOnly => Some(read_only::RECIPE),
+        State::ReplicaCutOff => Some(replica_cut_off::RECIPE),
+        State::NoReplicas => Some(no_replicas::RECIPE),
+        State::DiskFailed => Some(disk_failed::RECIPE),
+        State::AuthRejected => Some(auth_rejected::RECIPE),
+        State::TooManyClients => Some(too_many_clients::RECIPE),
+        _ => None,
+    }
+}
+
+/// The settings that a state changes through the server, in order.
+pub fn settings(state: State) -> Vec<&'static str> {
+    recipe(state).map(|recipe| recipe.changes()).unwrap_or_default()
 }
 
 /// A state that holds, until it is left.
