@@ -77,7 +77,7 @@ fn a_request_reaches_the_call_that_ends_it_and_on_a_healthy_server_its_end() {
 
 fn wishes() -> Wishes {
     Wishes {
-        states: State::ALL.to_vec(),
+        states: State::by_default().collect(),
         only: Vec::new(),
         samples: 20,
         give_up: Duration::from_secs(15),

@@ -12,6 +12,7 @@ mod kind_fields;
 mod operations;
 mod requests;
 mod scalar;
+mod states;
 mod uses;
 
 use std::sync::Arc;
