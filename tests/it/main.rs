@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod aftermath;
+mod answering;
 mod cli_costs;
 mod cli_ends;
 mod cli_limits;
