@@ -82,11 +82,6 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>], allow: Option<&Allow>) ->
     for name in &args.states {
         match (name.as_str(), State::from_name(name)) {
             ("all", _) => states.extend(State::ALL.iter().copied().filter(|state| can_enter(*state))),
-            (_, Some(state)) if !can_enter(state) => {
-                bail!(
-                    "--states {name}: this state needs a proxy between the clients and the server, which this version does not have yet"
-                )
-            }
             (_, Some(state)) => states.push(state),
             (_, None) => {
                 bail!(
@@ -112,6 +107,11 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>], allow: Option<&Allow>) ->
             bail!("{}", refused.join("\n"));
         }
         states.retain(|state| allow.refuses(*state).is_none());
+    }
+    if let Some(state) = states.iter().find(|state| !can_enter(**state)) {
+        bail!(
+            "{state}: this state needs a proxy between the clients and the server, which this version does not have yet; leave it out of `--states` or of the file's `states`"
+        );
     }
     let uses = || files.iter().flat_map(|file| file.uses.iter().map(|used| used.name.as_str()));
     for name in &args.only {

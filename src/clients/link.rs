@@ -84,6 +84,18 @@ impl Link {
         }
     }
 
+    /// Waits for the connection that is being opened beside the calls, where one is.
+    pub(super) async fn settle(&mut self, target: &Endpoint, client: &Client) {
+        if matches!(self, Link::Up(connection) if connection.is_closed()) {
+            self.lose(target, client);
+        }
+        if let Link::Opening(task) = self
+            && let Ok(connection) = (&mut task.0).await
+        {
+            *self = Link::Up(connection);
+        }
+    }
+
     /// Stops opening a connection that nobody waits for: thousands of clients would keep a machine busy with it.
     pub(super) fn rest(&mut self) {
         if matches!(self, Link::Opening(_)) {

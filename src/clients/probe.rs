@@ -89,6 +89,12 @@ impl ProbeClient {
         Probe { id: id.to_string(), sent_us, ended_us, reply, own_key: true, attempts: record.done }
     }
 
+    /// Lets a client that reconnects beside its calls do so, where its connection is gone; no longer than this.
+    pub async fn settle(&mut self, within: Duration) {
+        let client = Arc::clone(&self.client);
+        let _ = tokio::time::timeout(within, self.link.settle(&self.target, &client)).await;
+    }
+
     /// Stops what the client does beside its calls, until the next one. Its connection stays open.
     pub fn rest(&mut self) {
         self.link.rest();

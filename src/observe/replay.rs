@@ -211,7 +211,6 @@ mod tests {
     #[test]
     fn a_command_that_is_not_understood_takes_the_knowledge_of_its_keys_along() {
         assert_eq!(replayed(&["SET k a", "APPEND k b", "DEL k"]), (vec![Yes, Unknown, Unknown], None));
-        assert_eq!(replayed(&["SET k a", "EVAL return 1 k"]), (vec![Yes, Unknown], None));
         assert_eq!(replayed(&["APPEND other b", "SET k a"]), (vec![Unknown, Yes], holds(&["a"])));
         assert_eq!(replayed(&["APPEND k b", "PEXPIRE k 5", "RPOP k"]).0, [Unknown, Unknown, Unknown]);
     }

@@ -27,6 +27,9 @@ use crate::words::Keeps;
 /// probes. The state ends as soon as its last probe has, so this costs nothing.
 const MARGIN: Duration = Duration::from_secs(5);
 
+/// How long clients may take to connect again where the state began by closing their connections.
+const SETTLED_WITHIN: Duration = Duration::from_millis(500);
+
 /// How many probes begin in the same millisecond: their timeouts run out together as well, and each waits for those
 /// before it to be dealt with.
 const AT_ONCE: usize = 32;
@@ -95,6 +98,7 @@ pub(super) async fn run(
     if holding.is_another_life() {
         monitor = monitor_on(&server).await?;
     }
+    let settles = holding.takes_new_connections();
     (run.events)(Event::StateBegins(batch.state));
     let jitter = Jitter::start();
     let began = Instant::now();
@@ -104,6 +108,11 @@ pub(super) async fn run(
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         playing.spawn(async move {
+            if settles {
+                for client in &mut own {
+                    client.settle(SETTLED_WITHIN).await;
+                }
+            }
             let outcome = part.play(&mut own, give_up).await;
             Acted { job, index, part, outcome, clients: own, awake: false }
         });

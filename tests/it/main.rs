@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod aftermath;
+mod answering;
 mod attached;
 mod attached_changes;
 mod attached_doors;

@@ -9,7 +9,8 @@ use crate::policy::problem::Problems;
 use crate::policy::yaml::{Node, Value};
 use crate::policy::{PolicyFile, Source};
 
-const FIELDS: [&str; 8] = ["version", "service", "server", "client", "budget", "uses", "requests", "rules"];
+const FIELDS: [&str; 9] =
+    ["version", "service", "server", "client", "budget", "states", "uses", "requests", "rules"];
 
 /// The version of policy files that is read.
 const VERSION: i128 = 1;
@@ -32,12 +33,14 @@ pub(in crate::policy) fn document(source: &Arc<Source>, root: &Node) -> Result<P
     };
     let drafts = check.uses(&map, &layer);
     let requests = check.requests(&map, &drafts);
+    let states = map.get("states").map(|node| check.states(node, &drafts)).unwrap_or_default();
     let rules = map.get("rules").map(|node| check.rules(node)).unwrap_or_default();
     check.finish(PolicyFile {
         source: Arc::clone(source),
         service: service.unwrap_or_default(),
         persistence: server.persistence,
         hooks: server.hooks,
+        states,
         uses: drafts.into_iter().filter_map(|draft| draft.built).collect(),
         requests,
         rules,

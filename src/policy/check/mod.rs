@@ -13,6 +13,7 @@ mod operations;
 mod requests;
 mod scalar;
 mod server;
+mod states;
 mod uses;
 
 use std::sync::Arc;

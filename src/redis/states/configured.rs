@@ -131,6 +131,11 @@ impl Configured {
         Ok(())
     }
 
+    /// Whether clients were killed and may connect again.
+    pub(super) fn takes_new_connections(&self) -> bool {
+        self.recipe.also == Also::KillClients && !matches!(self.recipe.looks, [Look { ask: [], .. }, ..])
+    }
+
     /// Looks a last time and puts back what was there.
     pub(super) async fn leave(self, server: &mut Server) -> (Verdict, Result<(), ServerError>) {
         let verdict = match self.watch {

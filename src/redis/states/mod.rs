@@ -169,6 +169,16 @@ impl Holding {
         matches!(self.held, Held::RestartedEmpty(_) | Held::Failover(_) | Held::Loading(_))
     }
 
+    /// Whether the state began by closing the connections of clients, and takes new ones: what it shows is what a client
+    /// is told that has had the time to connect again.
+    pub fn takes_new_connections(&self) -> bool {
+        match &self.held {
+            Held::Loading(_) => true,
+            Held::Configured(configured) => configured.takes_new_connections(),
+            _ => false,
+        }
+    }
+
     /// Proves that the state held until now, ends it, and waits for the barrier.
     pub async fn leave(self, server: &mut Server) -> Left {
         let entered = self.entered;

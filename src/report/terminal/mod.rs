@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod findings;
+mod grouped;
 mod guarantees;
 mod requests;
 mod style;
