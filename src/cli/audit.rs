@@ -188,11 +188,11 @@ async fn carried_out(
     let Ground { servers, setinfo, limits, notes } = ground::find(args, allow, &name, borrowed).await?;
     let mut plan = Plan::new(files.to_vec(), wishes, limits, setinfo);
     plan.notes.extend(notes);
-    if let Some(allow) = allow {
-        ground::hold_within(&plan, allow)?;
-    }
-    if let (true, Servers::Attached(attached)) = (args.attach.dry_run, &servers) {
-        return Ok(Ended::Said(dry_run::says(attached, &plan, &name)));
+    if let Servers::Attached(attached) = &servers {
+        ground::hold_within(&plan, attached)?;
+        if args.attach.dry_run {
+            return Ok(Ended::Said(dry_run::says(attached, &plan, &name)));
+        }
     }
     let plan = Arc::new(plan);
     let watcher =

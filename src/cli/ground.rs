@@ -48,10 +48,12 @@ pub(crate) async fn find(
     Ok(Ground { servers: Servers::Owned(workshop), setinfo, limits, notes: Vec::new() })
 }
 
-/// Refuses a plan that would hold a server up for longer than is allowed.
-pub(crate) fn hold_within(plan: &Plan, allow: &Allow) -> Result<()> {
-    let mut refused: Vec<String> =
-        plan.outages.iter().filter_map(|batch| allow.refuses_pause(batch.state, batch.bound)).collect();
+/// Refuses a plan that would hold a server up for longer than is allowed, or do to it what can't be done.
+pub(crate) fn hold_within(plan: &Plan, attached: &Attached) -> Result<()> {
+    let states = plan.states.iter().filter_map(|state| attached.refuses(*state));
+    let pauses =
+        plan.outages.iter().filter_map(|batch| attached.allow().refuses_pause(batch.state, batch.bound));
+    let mut refused: Vec<String> = states.chain(pauses).collect();
     refused.dedup();
     if refused.is_empty() { Ok(()) } else { Err(Wrong(refused.join("\n")).into()) }
 }

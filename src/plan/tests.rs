@@ -139,7 +139,11 @@ fn only_a_client_that_tries_again_is_probed_with_a_state_that_ends_inside_its_ca
         "whatever the wait, the second is not over by then"
     );
     let never = plan("{command_timeout: 1s, attempts: 2, on_timeout: close, reconnect: never}");
-    assert_eq!(ends(&never), Vec::<Duration>::new(), "a second attempt that does not wait leaves no such instant");
+    assert_eq!(
+        ends(&never),
+        Vec::<Duration>::new(),
+        "a second attempt that does not wait leaves no such instant"
+    );
 }
 
 #[test]

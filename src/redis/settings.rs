@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use super::attached::Journal;
+use super::identity::identity_of;
 use super::wire::{STEP_WITHIN, Wire, WireReply};
 use super::{ServerError, SettingError};
 use crate::endpoint::{Endpoint, Login};
@@ -79,13 +80,29 @@ impl Settings {
         }
     }
 
-    /// Whether none is changed.
-    pub(super) fn is_empty(&self) -> bool {
-        self.changed.is_empty()
+    /// [`Settings::put_back`] on a connection of its own: for who does not know what became of the server meanwhile.
+    ///
+    /// Another life of it has its settings from its configuration file: those that are as they were are fine, and others
+    /// are nobody's to overwrite.
+    pub(super) async fn recover(&mut self, endpoint: &Endpoint, run_id: &str) -> Result<(), ServerError> {
+        if self.changed.is_empty() {
+            return Ok(());
+        }
+        let failed = |why: io::Error| ServerError::Unreachable { at: endpoint.clone(), why };
+        let mut control = self.control(endpoint).await.map_err(failed)?;
+        let now = identity_of(&mut control, STEP_WITHIN).await.map_err(failed)?;
+        if now.run_id != run_id && !self.are_back(&mut control).await.map_err(failed)? {
+            let why = format!(
+                "another server answers, or this one was restarted (run_id {} instead of {run_id}), and its settings are not those of before",
+                now.run_id
+            );
+            return Err(ServerError::Changed { at: endpoint.clone(), why });
+        }
+        self.put_back(&mut control, endpoint).await
     }
 
     /// A connection to a server whose password may be one of the changes.
-    pub(super) async fn control(&self, endpoint: &Endpoint) -> io::Result<Wire> {
+    async fn control(&self, endpoint: &Endpoint) -> io::Result<Wire> {
         let error = match Wire::connect(endpoint, STEP_WITHIN).await {
             // Whatever else it says to a PING, such as that its master is down: it lets us in.
             Ok(mut wire) => match wire.ask(&["PING"], STEP_WITHIN).await? {
@@ -104,7 +121,7 @@ impl Settings {
     }
 
     /// Whether all of them are what they were, although nobody put them back.
-    pub(super) async fn are_back(&self, control: &mut Wire) -> io::Result<bool> {
+    async fn are_back(&self, control: &mut Wire) -> io::Result<bool> {
         let mut seen = BTreeSet::new();
         for changed in &self.changed {
             // What it was before the first change is what counts.

@@ -238,7 +238,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing_but_look() {
     }
     let stats: String = redis::from_redis_value(server.ask(&["INFO", "commandstats"])).unwrap();
     for command in
-        ["cmdstat_set", "cmdstat_config", "cmdstat_client|pause", "cmdstat_monitor", "cmdstat_script"]
+        ["cmdstat_set", "cmdstat_config|set", "cmdstat_client|pause", "cmdstat_monitor", "cmdstat_script"]
     {
         assert!(!stats.contains(command), "{command}: {stats}");
     }

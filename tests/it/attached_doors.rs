@@ -100,6 +100,16 @@ fn an_acl_user_with_what_the_documentation_names_is_audited_and_one_with_less_is
     let url = format!("redis://auditor:{PASSWORD}@127.0.0.1:{}", server.port);
     audited(&folder, &["--redis-url", &url]);
     assert_eq!(server.keys(), Vec::<String>::new());
+    let more = page.split("`+config|get").nth(1).unwrap().split('`').next().unwrap();
+    let more = format!("+config|get{more}");
+    server.ask(&[&["ACL", "SETUSER", "auditor"][..], &more.split(' ').collect::<Vec<_>>()].concat());
+    let before = server.settings();
+    let states = ["--allow-config", "--states", "paused,out_of_memory,read_only,too_many_clients"];
+    audited(&folder, &[&["--redis-url", &url][..], &states].concat());
+    assert_eq!(server.settings(), before);
+    folder
+        .attach(&["--redis-url", &url, "--allow-config", "--states", "auth_rejected"])
+        .fails_with(2, &["auth_rejected", "the default user's password"]);
     server.ask(&["ACL", "SETUSER", "auditor", "-info"]);
     folder.attach(&["--redis-url", &url]).fails_with(4, &["INFO was answered by NOPERM"]);
     server.ask(&["ACL", "SETUSER", "auditor", "+info", "-monitor"]);

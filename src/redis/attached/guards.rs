@@ -31,6 +31,8 @@ pub(super) struct Seen {
     sentinel: bool,
     /// Which databases hold keys that are not the audit's.
     foreign: BTreeSet<String>,
+    /// Whether it writes an append-only file.
+    appends: bool,
 }
 
 /// Looks at a server on a connection of its own.
@@ -79,6 +81,7 @@ pub(super) async fn look(endpoint: &Endpoint, within: Duration) -> io::Result<Se
         replicas: said("connected_slaves").parse().unwrap_or(0),
         sentinel: others.iter().any(|one| one.name.starts_with("sentinel-")),
         foreign,
+        appends: said("aof_enabled") == "1",
     })
 }
 
@@ -182,6 +185,11 @@ impl Seen {
         refusals
     }
 
+    /// Whether somebody's keys could go with the process.
+    pub(super) fn could_lose_keys(&self) -> bool {
+        !self.foreign.is_empty() && !self.appends
+    }
+
     /// Whether a monitor connection may list what runs, and names our connections as they name themselves.
     pub(super) fn lists_what_ran(&self) -> bool {
         self.others == 0 && self.sees_us
@@ -249,6 +257,7 @@ mod tests {
             replicas: 0,
             sentinel: false,
             foreign: BTreeSet::new(),
+            appends: false,
         }
     }
 

@@ -24,23 +24,26 @@ pub use restore::{Restored, restore};
 use guards::Seen;
 use journal::{Header, LeftBehind, named};
 
-use super::barrier::barrier;
+use super::barrier::{barrier, ping};
 use super::binary::OLDEST;
-use super::identity::{Identity, identify};
+use super::identity::{Identity, identify, identity_of};
 use super::monitor::Monitor;
 use super::settings::Settings;
 use super::wire::{STEP_WITHIN, Wire};
 use super::{HookError, Server, ServerError, Version};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Login};
 use crate::observe::ServerInfo;
 use crate::policy::Hooks;
-use crate::words::State;
+use crate::words::{State, declared};
 
 /// How long connections that were closed may still be listed.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Connections that are not the probes': the audit's own, and some for whoever looks after the server.
 const KEPT_FREE: usize = 32;
+
+/// How often a pause is lifted before somebody else is suspected of holding the server up.
+const UNPAUSES: usize = 5;
 
 /// A server that exists.
 #[derive(Debug)]
@@ -118,9 +121,15 @@ impl Attached {
 
     /// Why a state may not be brought about on it, with what lifts that; none where it may.
     pub fn refuses(&self, state: State) -> Option<String> {
-        if state == State::AuthRejected && self.endpoint.login().is_some_and(|login| login.user().is_some()) {
+        let user = self.endpoint.login().and_then(Login::user).filter(|user| *user != "default");
+        if state == State::AuthRejected && user.is_some() {
             return Some(format!(
                 "{state}: it is the default user's password that is changed, and the audit logs in as another user; leave the user out of the Redis URL"
+            ));
+        }
+        if Touch::of(state) == Touch::Process && self.seen.could_lose_keys() {
+            return Some(format!(
+                "{state}: it holds keys that are not the audit's, and without an append-only file some could be lost with the process; no flag allows it"
             ));
         }
         self.allow.refuses(state)
@@ -160,8 +169,7 @@ impl Attached {
         let mut life = self.life.lock().await;
         let mut wrong = Vec::new();
         if let Some(mut lifeline) = life.lifeline.take() {
-            // Without a pause this does nothing, and a server that is gone holds nobody back.
-            let _ = lifeline.unpause().await;
+            wrong.extend(self.unpause(&mut lifeline).await.err());
         }
         if life.stopped
             && let Err(error) = self.start_again(&mut life).await
@@ -169,7 +177,8 @@ impl Attached {
             wrong.push(error.to_string());
         }
         let journal = life.settings.journal().map(|journal| journal.path().display().to_string());
-        if let Err(error) = self.put_settings_back(&mut life.settings).await {
+        let run_id = life.identity.run_id.clone();
+        if let Err(error) = life.settings.recover(&self.endpoint, &run_id).await {
             wrong.push(error.to_string());
         }
         match wrong.is_empty() {
@@ -182,14 +191,24 @@ impl Attached {
         }
     }
 
-    async fn put_settings_back(&self, settings: &mut Settings) -> Result<(), ServerError> {
-        if settings.is_empty() {
-            return Ok(());
+    /// Lifts a pause; without one this does nothing.
+    async fn unpause(&self, lifeline: &mut Monitor) -> Result<(), String> {
+        // A pause that was just asked for may come into force after it was lifted, so it is lifted until somebody gets
+        // an answer. A server that is gone holds nobody back.
+        let mut last = String::new();
+        for _ in 0..UNPAUSES {
+            if lifeline.unpause().await.is_err() {
+                return Ok(());
+            }
+            match ping(&self.endpoint, STEP_WITHIN / 10).await {
+                Ok(()) => return Ok(()),
+                Err(error) => last = error.to_string(),
+            }
         }
-        let control = settings.control(&self.endpoint).await;
-        let mut control =
-            control.map_err(|why| ServerError::Unreachable { at: self.endpoint.clone(), why })?;
-        settings.put_back(&mut control, &self.endpoint).await
+        Err(format!(
+            "it does not answer although its pause was lifted ({last}); a pause ends by itself within {}",
+            declared(self.allow.max_pause)
+        ))
     }
 
     fn hooks(&self) -> Result<&Hooks, ServerError> {
@@ -285,15 +304,16 @@ impl Lease {
     }
 
     async fn is_the_same(&self) -> Result<(), ServerError> {
-        let at = || self.endpoint().clone();
         let now = identify(self.endpoint(), STEP_WITHIN).await;
-        let now = now.map_err(|why| ServerError::Unreachable { at: at(), why })?;
-        match now.run_id == self.life.identity.run_id {
-            true => Ok(()),
-            false => {
-                Err(ServerError::Changed { at: at(), why: guards::other_life(&self.life.identity, &now) })
-            }
+        self.must_be(&now.map_err(|why| ServerError::Unreachable { at: self.endpoint().clone(), why })?)
+    }
+
+    fn must_be(&self, now: &Identity) -> Result<(), ServerError> {
+        if now.run_id == self.life.identity.run_id {
+            return Ok(());
         }
+        let why = guards::other_life(&self.life.identity, now);
+        Err(ServerError::Changed { at: self.endpoint().clone(), why })
     }
 
     pub(super) async fn set(
@@ -305,6 +325,8 @@ impl Lease {
         if !self.attached.allow.config {
             return Err(ServerError::OnlyOwned { at: self.endpoint().clone() });
         }
+        let now = identity_of(control, STEP_WITHIN).await;
+        self.must_be(&now.map_err(|why| ServerError::Unreachable { at: self.endpoint().clone(), why })?)?;
         self.life.settings.set(control, &self.attached.endpoint, name, value).await
     }
 

@@ -1,13 +1,10 @@
 //! `audit restore`: puts back what an audit that was killed left changed.
 
-use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use super::super::barrier::barrier;
-use super::super::identity::identity_of;
 use super::super::settings::Settings;
-use super::super::wire::STEP_WITHIN;
 use super::super::{JournalError, ServerError};
 use super::hooks;
 use super::journal::LeftBehind;
@@ -66,18 +63,7 @@ pub async fn restore(path: &Path, given: Option<&Endpoint>) -> Result<Option<Res
     let names: Vec<String> = left.changed.iter().map(|changed| changed.name.clone()).collect();
     let run_id = left.header.run_id.clone();
     let mut settings = Settings::of(left.changed);
-    if !names.is_empty() {
-        let failed_io = |error: io::Error| failed(error.to_string());
-        let mut control = settings.control(&target).await.map_err(failed_io)?;
-        let now = identity_of(&mut control, STEP_WITHIN).await.map_err(failed_io)?;
-        if now.run_id != run_id && !settings.are_back(&mut control).await.map_err(failed_io)? {
-            return Err(failed(format!(
-                "another server answers, or this one was restarted since (run_id {} instead of {run_id}), and its settings are not those of before",
-                now.run_id
-            )));
-        }
-        settings.put_back(&mut control, &target).await.map_err(|error| failed(error.to_string()))?;
-    }
+    settings.recover(&target, &run_id).await.map_err(|error| failed(error.to_string()))?;
     std::fs::remove_file(path)
         .map_err(|error| JournalError { path: path.to_owned(), why: format!("can't be removed: {error}") })?;
     Ok(Some(Restored { server, settings: names, started }))
