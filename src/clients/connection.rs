@@ -96,9 +96,11 @@ impl Connection {
             command.arg(word);
         }
         match self.redis.req_packed_command(&command).await {
-            Ok(value) => resp_value(value).map_err(|error| reply_of(&error)),
-            Err(error) => Err(self.turned_away.explains(reply_of(&error))),
+            Ok(value) => resp_value(value),
+            Err(error) => Err(error),
         }
+        // What the server says at the door can also be taken for the answer of the first command.
+        .map_err(|error| self.turned_away.explains(reply_of(&error)))
     }
 }
 
@@ -161,7 +163,9 @@ fn unreachable(error: &std::io::Error) -> Reply {
 /// What a redis-rs error means to a caller.
 pub(crate) fn reply_of(error: &RedisError) -> Reply {
     if let Some(code) = error.code() {
-        return Reply::Rejected { code: code.to_owned(), message: error.to_string() };
+        let message = error.to_string();
+        let code = if code == "ERR" { code_inside(&message).unwrap_or(code) } else { code };
+        return Reply::Rejected { code: code.to_owned(), message };
     }
     if error.is_connection_refusal() {
         return Reply::Refused;
@@ -172,6 +176,14 @@ pub(crate) fn reply_of(error: &RedisError) -> Reply {
     // WRONGPASS comes without a code; anything else that is not a server's error is a reply we can't read.
     let code = if error.kind() == ErrorKind::AuthenticationFailed { "WRONGPASS" } else { "PROTOCOL" };
     Reply::Rejected { code: code.to_owned(), message: error.to_string() }
+}
+
+/// The code of the error that a script met, which Redis 6.2 tells inside of its own: `... @user_script: 1: -OOM command not
+/// allowed ...`.
+fn code_inside(message: &str) -> Option<&str> {
+    let (_, inside) = message.split_once("@user_script")?.1.split_once(": -")?;
+    let code = inside.split(' ').next()?;
+    (code.len() > 2 && code.bytes().all(|byte| byte.is_ascii_uppercase())).then_some(code)
 }
 
 fn resp_value(value: Value) -> Result<RespValue, RedisError> {
@@ -192,4 +204,17 @@ fn resp_value(value: Value) -> Result<RespValue, RedisError> {
 
 fn list_of(values: impl IntoIterator<Item = Value>) -> Result<RespValue, RedisError> {
     values.into_iter().map(resp_value).collect::<Result<_, _>>().map(RespValue::List)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_that_a_script_met_is_found_inside_of_its_own() {
+        let met = "ERR Error running script (call to f_da88): @user_script:1: @user_script: 1: -OOM command not allowed";
+        assert_eq!(code_inside(met), Some("OOM"));
+        assert_eq!(code_inside("ERR max number of clients reached: -1"), None);
+        assert_eq!(code_inside("ERR Error running script: @user_script:1: Script attempted: -nothing"), None);
+    }
 }

@@ -8,7 +8,7 @@ use redis_outage_audit::policy::Persistence;
 use redis_outage_audit::redis::Server;
 use redis_outage_audit::words::{By, Keeps, State};
 
-use crate::support::{Client, Listens, ask, enter_for, held, not_proven, server};
+use crate::support::{Client, Listens, ask, enter_for, held, is_older_than_7, not_proven, server};
 
 /// The longest that a state may last; loading prepares as much data as that takes to read.
 const BOUND: Duration = Duration::from_secs(4);
@@ -80,6 +80,11 @@ async fn goes_through(state: State, persistence: Persistence) {
     let mut other = Client::connect(server.addr()).await;
     assert_eq!(other.ask("PING").await, "+PONG\r\n");
     let holding = enter_for(state, &mut server, BOUND).await;
+    if state == State::Loading && is_older_than_7() {
+        let left = holding.leave(&mut server).await;
+        assert!(not_proven(&left).contains("takes 7.0"), "{:?}", left.proof);
+        return left.barrier.unwrap();
+    }
     match told(state) {
         None => assert!(tokio::net::TcpStream::connect(server.addr()).await.is_err(), "{state}"),
         Some(told) => {
@@ -89,6 +94,14 @@ async fn goes_through(state: State, persistence: Persistence) {
                 let within = if told.is_some() { Duration::from_secs(3) } else { SHORT };
                 let came = client.receive(within).await;
                 match told {
+                    // Redis 6.2 runs a script up to what is rejected, and lets one write without replicas.
+                    Some(start) if command == SCRIPT && is_older_than_7() && start.starts_with('-') => {
+                        assert!(
+                            state == State::NoReplicas
+                                || came.as_deref().is_some_and(|came| came.contains(start)),
+                            "{state}: {command} was told {came:?} and not {start}"
+                        )
+                    }
                     Some(start) => assert!(
                         came.as_deref().is_some_and(|came| came.starts_with(start)),
                         "{state}: {command} was told {came:?} and not {start}"
@@ -108,6 +121,10 @@ async fn goes_through(state: State, persistence: Persistence) {
     if state == State::FailoverLostWrite {
         // Another process with a directory of its own.
         after.insert("config dir".to_owned(), before["config dir"].clone());
+        if is_older_than_7() {
+            // It writes what it synchronised from once more.
+            after.insert("dump".to_owned(), before["dump"].clone());
+        }
     }
     for (what, was) in &before {
         assert_eq!(after.get(what), Some(was), "{state}, {persistence:?}: {what}");
@@ -191,6 +208,10 @@ async fn a_state_that_is_ended_behind_the_witness_is_not_believed() {
         (State::Busy, "SCRIPT KILL", "and not BUSY"),
         (State::WritesPaused, "CLIENT UNPAUSE", "before the pause was lifted"),
     ] {
+        if state == State::Busy && is_older_than_7() {
+            // A connection that monitors can't kill a script there.
+            continue;
+        }
         let said = broken(state, &[command]).await;
         assert!(said.contains(why), "{state} ended by {command}: {said}");
     }
@@ -207,6 +228,9 @@ async fn a_process_that_goes_on_or_a_server_that_loads_too_fast_is_not_believed(
     assert!(not_proven(&left).contains("before the process went on"), "{:?}", left.proof);
     left.barrier.unwrap();
 
+    if is_older_than_7() {
+        return;
+    }
     let holding = enter_for(State::Loading, &mut server, BOUND).await;
     ask(server.addr(), "CONFIG SET key-load-delay 0").await;
     tokio::time::sleep(2 * SHORT).await;

@@ -24,6 +24,14 @@ pub async fn binary() -> ServerBinary {
     ServerBinary::find(given.as_deref()).await.unwrap()
 }
 
+/// Whether the tests' server is older than 7.0, on which scripts are rejected otherwise, and which can't load slowly.
+pub fn is_older_than_7() -> bool {
+    let given = std::env::var("AUDIT_TEST_REDIS_SERVER").unwrap_or_default();
+    let program = if given.is_empty() { "redis-server".to_owned() } else { given };
+    let said = std::process::Command::new(program).arg("--version").output();
+    said.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains(" v=6."))
+}
+
 pub async fn workshop() -> Arc<Workshop> {
     Workshop::open(binary().await, audit()).await.unwrap()
 }

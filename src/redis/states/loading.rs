@@ -39,6 +39,12 @@ const INTERVAL: &str = "loading-process-events-interval-bytes";
 /// A server that reads its data.
 #[derive(Debug)]
 pub(super) struct Loading {
+    /// None where this server can't be made to load slowly and answer meanwhile.
+    running: Result<Running, String>,
+}
+
+#[derive(Debug)]
+struct Running {
     keys: usize,
     before: Vec<(&'static str, String)>,
     /// Whether the dump is only there for the state.
@@ -53,21 +59,26 @@ impl Loading {
         let mut control = Wire::connect(server.endpoint(), STEP_WITHIN).await.map_err(filling())?;
         let mut before = Vec::new();
         for name in [DELAY, INTERVAL] {
-            before.push((name, configured::setting(&mut control, name).await.map_err(filling())?));
+            match configured::setting(&mut control, name).await {
+                Ok(value) => before.push((name, value)),
+                Err(error) => {
+                    let why =
+                        format!("this server can't be slowed down while it loads, which takes 7.0: {error}");
+                    return Ok(Loading { running: Err(why) });
+                }
+            }
         }
         let keys = usize::try_from(bound.as_millis() / EACH_KEY.as_millis()).unwrap_or(usize::MAX).max(1);
         let value = "x".repeat(VALUE_LEN);
-        pipelined(&mut control, keys, |key| vec!["SET".to_owned(), key, value.clone()])
-            .await
-            .map_err(filling())?;
+        let set = |key| vec!["SET".to_owned(), key, value.clone()];
+        pipelined(&mut control, keys, set).await.map_err(filling())?;
         let own = server.own_mut()?;
-        let own_dump = !own.dir().join(DUMP).exists();
+        let own_dump = own.persistence() == Persistence::None && !own.dir().join(DUMP).exists();
         match own.persistence() {
-            Persistence::Aof => rewritten(&mut control).await.map_err(filling())?,
-            Persistence::Rdb | Persistence::None => {
-                dump::save(&mut control, Saved::Yes).await.map_err(filling())?;
-            }
+            Persistence::Aof => rewritten(&mut control).await,
+            Persistence::Rdb | Persistence::None => dump::save(&mut control, Saved::Yes).await,
         }
+        .map_err(filling())?;
         let delay = EACH_KEY.as_micros().to_string();
         let (delay_name, interval_name) = (format!("--{DELAY}"), format!("--{INTERVAL}"));
         let options = [delay_name.as_str(), delay.as_str(), interval_name.as_str(), "1024"];
@@ -76,17 +87,25 @@ impl Loading {
         let wire = Wire::connect(server.endpoint(), STEP_WITHIN).await;
         let wire = wire.map_err(ServerError::io(format!("connecting to {}", server.endpoint())))?;
         let watch = Looking::start(Where::On(Box::new(wire)), LOOKS).await;
-        let own_dump = own_dump && server.own()?.persistence() == Persistence::None;
-        Ok(Loading { keys, before, own_dump, watch })
+        Ok(Loading { running: Ok(Running { keys, before, own_dump, watch }) })
+    }
+
+    /// Whether the server was killed and started again.
+    pub(super) fn began(&self) -> bool {
+        self.running.is_ok()
     }
 
     /// Looks a last time, lets the server read the rest at once, and removes what was only there to be read.
     pub(super) async fn leave(self, server: &Server) -> (Verdict, Result<(), ServerError>) {
-        let verdict = match self.watch.stop().await {
+        let Running { keys, before, own_dump, watch } = match self.running {
+            Ok(running) => running,
+            Err(why) => return (Err(why), Ok(())),
+        };
+        let verdict = match watch.stop().await {
             Some(looking) => looking.last().await,
             None => Err("the task that watched the state broke".to_owned()),
         };
-        let ended = end(server, self.keys, &self.before, self.own_dump).await;
+        let ended = end(server, keys, &before, own_dump).await;
         (verdict, ended.map_err(ServerError::io(format!("ending the loading of {}", server.endpoint()))))
     }
 }

@@ -166,14 +166,18 @@ type Verdict = Result<String, String>;
 impl Holding {
     /// Whether another life of the server answers now than before, so that connections from before are gone.
     pub fn is_another_life(&self) -> bool {
-        matches!(self.held, Held::RestartedEmpty(_) | Held::Failover(_) | Held::Loading(_))
+        match &self.held {
+            Held::RestartedEmpty(_) | Held::Failover(_) => true,
+            Held::Loading(loading) => loading.began(),
+            _ => false,
+        }
     }
 
     /// Whether the state began by closing the connections of clients, and takes new ones: what it shows is what a client
     /// is told that has had the time to connect again.
     pub fn takes_new_connections(&self) -> bool {
         match &self.held {
-            Held::Loading(_) => true,
+            Held::Loading(loading) => loading.began(),
             Held::Configured(configured) => configured.takes_new_connections(),
             _ => false,
         }
