@@ -307,3 +307,26 @@ fn states_are_known_stand_once_and_take_what_they_take() {
     says(&states("[{slow: {}, paused: {}}]"), &["one name"]);
     says(&states("[7]"), &["its name"]);
 }
+
+#[test]
+fn hooks_are_programs_with_arguments_as_they_are_written() {
+    let with = |server: &str| format!("{HEAD}server: {server}\n{}", &lock_with("")[HEAD.len()..]);
+    for (server, parts) in [
+        ("{hooks: [stop]}", &["`hooks` is a list", "a map"][..]),
+        ("{hooks: {stop: [a]}}", &["`hooks` has no `start`", "[docker, start, redis]"]),
+        ("{hooks: {stop: docker stop redis, start: [a]}}", &["`stop` is the text", "a list"]),
+        ("{hooks: {stop: [], start: [a]}}", &["`stop` is empty"]),
+        ("{hooks: {stop: [a, [b]], start: [a]}}", &["an argument of `stop` is a list"]),
+        ("{hooks: {stop: [a], start: [a], within: 5}}", &["`within` has no unit"]),
+        ("{hooks: {stop: [a], start: [a], witin: 5s}}", &["did you mean `within`?"]),
+        ("{hook: {stop: [a], start: [a]}}", &["did you mean `hooks`?"]),
+    ] {
+        says(&with(server), parts);
+    }
+    let file = super::good(&with("{hooks: {stop: [a, ' b  c', 7], start: [d]}}"));
+    let hooks = file.hooks.unwrap();
+    assert_eq!(
+        (hooks.stop, hooks.start.len()),
+        (vec!["a".to_owned(), " b  c".to_owned(), "7".to_owned()], 1)
+    );
+}

@@ -9,16 +9,18 @@ mod allow;
 mod guards;
 mod hooks;
 mod journal;
+mod lease;
 mod restore;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::Mutex;
 
 pub use allow::{Allow, Touch};
 pub(super) use journal::Journal;
 pub use journal::{journals, left_behind};
+pub(super) use lease::Lease;
 pub use restore::{Restored, restore};
 
 use guards::Seen;
@@ -26,11 +28,11 @@ use journal::{Header, LeftBehind, named};
 
 use super::barrier::{barrier, ping};
 use super::binary::OLDEST;
-use super::identity::{Identity, identify, identity_of};
+use super::identity::Identity;
 use super::monitor::Monitor;
 use super::settings::Settings;
-use super::wire::{STEP_WITHIN, Wire};
-use super::{HookError, Server, ServerError, Version};
+use super::wire::STEP_WITHIN;
+use super::{Server, ServerError, Version};
 use crate::endpoint::{Endpoint, Login};
 use crate::observe::ServerInfo;
 use crate::policy::Hooks;
@@ -72,8 +74,7 @@ impl Attached {
     /// # Errors
     /// Where it can't be reached, does not let us look, or may not be audited.
     pub async fn open(endpoint: Endpoint, allow: Allow, run: &str) -> Result<Arc<Attached>, ServerError> {
-        let seen = guards::look(&endpoint, STEP_WITHIN).await;
-        let seen = seen.map_err(|why| ServerError::Unreachable { at: endpoint.clone(), why })?;
+        let seen = guards::look(&endpoint, STEP_WITHIN).await.map_err(unreachable(&endpoint))?;
         if seen.version < OLDEST {
             let version = seen.version;
             return Err(ServerError::TooOld { path: endpoint.to_string().into(), version });
@@ -157,7 +158,7 @@ impl Attached {
         let life = Arc::clone(&self.life).lock_owned().await;
         let seen = guards::settle(&self.endpoint, &self.allow, &life.identity, PATIENCE).await?;
         let lists_what_ran = seen.lists_what_ran();
-        Ok(Server::attached(Lease { attached: Arc::clone(self), life, lists_what_ran }))
+        Ok(Server::attached(Lease::new(Arc::clone(self), life, lists_what_ran)))
     }
 
     /// Undoes whatever is still done to the server: lifts a pause, starts it where it is stopped, puts settings back.
@@ -231,8 +232,7 @@ impl Attached {
     /// Waits until the server that was started answers, and makes sure that it is the one that was stopped.
     async fn answers_again(&self, hooks: &Hooks) -> Result<Identity, ServerError> {
         barrier(&self.endpoint, hooks.within).await?;
-        let seen = guards::look(&self.endpoint, STEP_WITHIN).await;
-        let seen = seen.map_err(|why| ServerError::Unreachable { at: self.endpoint.clone(), why })?;
+        let seen = guards::look(&self.endpoint, STEP_WITHIN).await.map_err(unreachable(&self.endpoint))?;
         if seen.same != self.seen.same {
             let why = format!(
                 "after the start hook another server answers there: program, configuration file and port are {:?} instead of {:?}",
@@ -263,104 +263,8 @@ fn unfinished(endpoint: &Endpoint, own: &std::path::Path) -> Result<Vec<String>,
     Ok(refusals)
 }
 
-/// The server, lent to one state.
-#[derive(Debug)]
-pub(super) struct Lease {
-    attached: Arc<Attached>,
-    life: OwnedMutexGuard<Life>,
-    lists_what_ran: bool,
-}
-
-impl Lease {
-    pub(super) fn endpoint(&self) -> &Endpoint {
-        &self.attached.endpoint
-    }
-
-    pub(super) fn identity(&self) -> &Identity {
-        &self.life.identity
-    }
-
-    pub(super) fn longest_pause(&self) -> Duration {
-        self.attached.allow.max_pause
-    }
-
-    pub(super) fn lists_what_ran(&self) -> bool {
-        self.lists_what_ran
-    }
-
-    /// Makes sure that it is the same life of the same server, and that whatever comes can be undone.
-    pub(super) async fn about_to_enter(&mut self, state: State) -> Result<(), ServerError> {
-        if self.attached.refuses(state).is_some() {
-            return Err(ServerError::OnlyOwned { at: self.endpoint().clone() });
-        }
-        self.is_the_same().await?;
-        if Touch::of(state) == Touch::Pause && self.life.lifeline.is_none() {
-            let lifeline = Monitor::lifeline(self.endpoint()).await;
-            let lifeline =
-                lifeline.map_err(|why| ServerError::Unreachable { at: self.endpoint().clone(), why })?;
-            self.life.lifeline = Some(lifeline);
-        }
-        Ok(())
-    }
-
-    async fn is_the_same(&self) -> Result<(), ServerError> {
-        let now = identify(self.endpoint(), STEP_WITHIN).await;
-        self.must_be(&now.map_err(|why| ServerError::Unreachable { at: self.endpoint().clone(), why })?)
-    }
-
-    fn must_be(&self, now: &Identity) -> Result<(), ServerError> {
-        if now.run_id == self.life.identity.run_id {
-            return Ok(());
-        }
-        let why = guards::other_life(&self.life.identity, now);
-        Err(ServerError::Changed { at: self.endpoint().clone(), why })
-    }
-
-    pub(super) async fn set(
-        &mut self,
-        control: &mut Wire,
-        name: &str,
-        value: &str,
-    ) -> Result<(), ServerError> {
-        if !self.attached.allow.config {
-            return Err(ServerError::OnlyOwned { at: self.endpoint().clone() });
-        }
-        let now = identity_of(control, STEP_WITHIN).await;
-        self.must_be(&now.map_err(|why| ServerError::Unreachable { at: self.endpoint().clone(), why })?)?;
-        self.life.settings.set(control, &self.attached.endpoint, name, value).await
-    }
-
-    pub(super) async fn put_back(&mut self, control: &mut Wire) -> Result<(), ServerError> {
-        self.life.settings.put_back(control, &self.attached.endpoint).await
-    }
-
-    pub(super) async fn stop(&mut self) -> Result<(), ServerError> {
-        let hooks = self.attached.hooks()?.clone();
-        // From here on it has to be started, even where the hook fails half way.
-        self.life.stopped = true;
-        if let Some(journal) = self.life.settings.journal() {
-            journal.note_stop(&hooks.start)?;
-        }
-        self.life.lifeline = None;
-        hooks::run("stop", &hooks.stop, hooks.within).await?;
-        let started = Instant::now();
-        while self.endpoint().knock().await.is_ok() {
-            if started.elapsed() >= hooks.within {
-                let why = format!("ended well, and {} still accepts connections", self.endpoint());
-                return Err(HookError { which: "stop", command: hooks.stop, why }.into());
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        Ok(())
-    }
-
-    /// Lets go of a server to which nothing is done any more.
-    pub(super) fn give_back(mut self) {
-        self.life.lifeline = None;
-    }
-
-    pub(super) async fn start_again(&mut self) -> Result<(), ServerError> {
-        let attached = Arc::clone(&self.attached);
-        attached.start_again(&mut self.life).await
-    }
+/// For `map_err`: the server could not be asked.
+fn unreachable(endpoint: &Endpoint) -> impl FnOnce(std::io::Error) -> ServerError + use<> {
+    let at = endpoint.clone();
+    move |why| ServerError::Unreachable { at, why }
 }
