@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::attach::{AttachArgs, TargetArgs};
+
 const AFTER_HELP: &str = "\
 Exit codes: 0 conforms, 1 departs, 2 wrong command line or policy file, 3 inconclusive,
-4 the environment failed, 130 and 143 interrupted.
+4 the environment failed, 5 something could not be put back, 130 and 143 interrupted.
 
 Examples:
   audit init > policies.yaml             a commented policy file to start from
   audit check --policies policies.yaml   reads and lints it, without Redis
   audit --policies policies.yaml         runs the audit on a redis-server of its own
+  audit --redis-url-env REDIS_URL --dry-run   what it would do to one that exists
   audit explain budget-exceeded          what a finding means";
 
 /// Audits what a backend does when Redis is paused, stopped or silent: declared beside observed.
@@ -43,6 +46,8 @@ pub(crate) enum Command {
     States,
     /// Explain a finding, or list all of them
     Explain(ExplainArgs),
+    /// Put back what an audit that was killed left changed on a server that is not its own
+    Restore(RestoreArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Write the manual pages into a folder
@@ -87,7 +92,7 @@ pub(crate) struct AuditArgs {
     #[arg(long)]
     pub(crate) serial: bool,
     /// The server to start [default: redis-server, then valkey-server, on PATH]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "server_that_exists")]
     pub(crate) redis_server: Option<PathBuf>,
     /// Write the failure table here, as a file or between its markers; `-` is standard output
     #[arg(long, value_name = "FILE")]
@@ -104,6 +109,8 @@ pub(crate) struct AuditArgs {
     /// Print only what departs, and the last line
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) attach: AttachArgs,
 }
 
 /// Whether an inconclusive run fails.
@@ -165,6 +172,16 @@ pub(crate) struct ManArgs {
     pub(crate) folder: PathBuf,
 }
 
+/// `audit restore`.
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Where is written down what was changed [default: every file in ~/.local/state/redis-outage-audit]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
+}
+
 /// `audit reap`.
 #[derive(Debug, Args)]
 pub(crate) struct ReapArgs {
@@ -180,7 +197,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text)
         .map_err(|error| format!("{error}; write a number and a unit, such as 250ms or 15s"))?;
     if duration.is_zero() { Err("must be longer than nothing".to_owned()) } else { Ok(duration) }

@@ -1,22 +1,26 @@
 //! `audit`: plan, run, judge, report.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use redis_outage_audit::plan::{Limits, Plan, Wishes};
+use redis_outage_audit::plan::{Plan, Wishes};
 use redis_outage_audit::policy::PolicyFile;
-use redis_outage_audit::redis::{ServerBinary, Workshop, open_file_limit};
+use redis_outage_audit::redis::states::can_enter;
+use redis_outage_audit::redis::{Allow, ServerError, Servers};
 use redis_outage_audit::report::{self, Report, RunInfo};
 use redis_outage_audit::run::Run;
 use redis_outage_audit::words::{State, closest};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::AuditArgs;
+use super::attach::Wrong;
 use super::deliver::Delivery;
 use super::exit::Exit;
+use super::ground::{Borrowed, Ground};
 use super::progress::Progress;
-use super::{load, screen};
+use super::{dry_run, ground, load, screen};
 
 /// Runs the audit.
 pub(crate) fn run(args: &AuditArgs) -> Exit {
@@ -24,8 +28,10 @@ pub(crate) fn run(args: &AuditArgs) -> Exit {
         Ok(files) => files,
         Err(exit) => return exit,
     };
-    let wishes = match wishes(args, &files) {
-        Ok(wishes) => wishes,
+    let wished =
+        args.attach.allow(&files).and_then(|allow| Ok((wishes(args, &files, allow.as_ref())?, allow)));
+    let (wishes, allow) = match wished {
+        Ok(wished) => wished,
         Err(error) => {
             screen::error(&error);
             return Exit::Usage;
@@ -38,33 +44,44 @@ pub(crate) fn run(args: &AuditArgs) -> Exit {
             return Exit::Environment;
         }
     };
-    match audit(args, &files, &wishes) {
+    let (ended, left) = audit(args, &files, &wishes, allow.as_ref());
+    left.or(match ended {
         Ok(Ended::Interrupted(exit)) => {
-            screen::err("interrupted: the servers are gone, and nothing was reported\n");
+            let servers = if allow.is_some() { "the server is let go" } else { "the servers are gone" };
+            screen::err(&format!("interrupted: {servers}, and nothing was reported\n"));
             exit
         }
         Ok(Ended::Reported(report)) => delivery.deliver(&files, &report),
+        Ok(Ended::Said(text)) => screen::out(&screen::wrapped(&text, screen::width())),
         Err(error) => {
             screen::error(&error);
-            Exit::Environment
+            exit_of(&error)
         }
-    }
+    })
+}
+
+/// What is refused before anything was done is the command line's to mend, all else the environment's.
+fn exit_of(error: &anyhow::Error) -> Exit {
+    let refused = matches!(error.downcast_ref(), Some(ServerError::Refused { .. }));
+    if refused || error.is::<Wrong>() { Exit::Usage } else { Exit::Environment }
 }
 
 /// How a run ended.
 enum Ended {
     Reported(Box<Report>),
     Interrupted(Exit),
+    /// Nothing was to be done but to say what would be.
+    Said(String),
 }
 
-fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>]) -> anyhow::Result<Wishes> {
+fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>], allow: Option<&Allow>) -> anyhow::Result<Wishes> {
     let mut states = vec![State::Healthy];
     if args.states.is_empty() {
         states.extend(files.iter().flat_map(|file| file.audited_states()));
     }
     for name in &args.states {
         match (name.as_str(), State::from_name(name)) {
-            ("all", _) => states.extend(State::ALL),
+            ("all", _) => states.extend(State::ALL.iter().copied().filter(|state| can_enter(*state))),
             (_, Some(state)) => states.push(state),
             (_, None) => {
                 bail!(
@@ -77,6 +94,25 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>]) -> anyhow::Result<Wishes>
     }
     states.sort_unstable();
     states.dedup();
+    if let Some(allow) = allow {
+        // What was asked for by name is refused, and what was not is left out.
+        let by_name = |state: State| args.states.iter().any(|name| name == state.name());
+        let refused: Vec<String> = states
+            .iter()
+            .copied()
+            .filter(|state| by_name(*state))
+            .filter_map(|state| allow.refuses(state))
+            .collect();
+        if !refused.is_empty() {
+            bail!("{}", refused.join("\n"));
+        }
+        states.retain(|state| allow.refuses(*state).is_none());
+    }
+    if let Some(state) = states.iter().find(|state| !can_enter(**state)) {
+        bail!(
+            "{state}: this state needs a proxy between the clients and the server, which this version does not have yet; leave it out of `--states` or of the file's `states`"
+        );
+    }
     let uses = || files.iter().flat_map(|file| file.uses.iter().map(|used| used.name.as_str()));
     for name in &args.only {
         if !uses().any(|known| known == name) {
@@ -97,51 +133,73 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>]) -> anyhow::Result<Wishes>
         only: args.only.clone(),
         samples: args.samples,
         give_up: args.give_up,
-        serial: args.serial,
+        // One server can be in one state at a time.
+        serial: args.serial || allow.is_some(),
     })
 }
 
-fn audit(args: &AuditArgs, files: &[Arc<PolicyFile>], wishes: &Wishes) -> anyhow::Result<Ended> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("the asynchronous runtime did not start")?;
-    let progress = OnceLock::new();
-    let ended = runtime.block_on(async {
-        tokio::select! {
-            // The signals are watched before the first process is started.
-            biased;
-            exit = interrupted() => Ok(Ended::Interrupted(exit)),
-            ended = carried_out(args, files, wishes, &progress) => ended,
-        }
-    });
+/// Carries the audit out and leaves a server that exists as it was: how it ended, and how it was left.
+fn audit(
+    args: &AuditArgs,
+    files: &[Arc<PolicyFile>],
+    wishes: &Wishes,
+    allow: Option<&Allow>,
+) -> (anyhow::Result<Ended>, Exit) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime.context("the asynchronous runtime did not start") {
+        Ok(runtime) => runtime,
+        Err(error) => return (Err(error), Exit::Conforms),
+    };
+    let (progress, borrowed) = (OnceLock::new(), Borrowed::new());
+    let carried_out = || {
+        runtime.block_on(async {
+            tokio::select! {
+                // The signals are watched before the first process is started.
+                biased;
+                exit = interrupted() => Ok(Ended::Interrupted(exit)),
+                ended = carried_out(args, files, wishes, allow, &progress, &borrowed) => ended,
+            }
+        })
+    };
+    let ended = std::panic::catch_unwind(AssertUnwindSafe(carried_out));
     if let Some(progress) = progress.get() {
         progress.finish();
     }
+    let finished = matches!(ended, Ok(Ok(Ended::Reported(_) | Ended::Said(_)))) && args.deadline.is_none();
+    let left = runtime.block_on(ground::leave(&borrowed, !finished));
     // Ends what was interrupted, and with it the servers; the guard ends what this does not.
     runtime.shutdown_timeout(Duration::from_secs(2));
-    ended
+    match ended {
+        Ok(ended) => (ended, left),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }
 
-/// Starts what is needed, carries the plan out, and puts the report together.
+/// Finds what is needed, carries the plan out, and puts the report together.
 async fn carried_out(
     args: &AuditArgs,
     files: &[Arc<PolicyFile>],
     wishes: &Wishes,
+    allow: Option<&Allow>,
     progress: &OnceLock<Arc<Progress>>,
+    borrowed: &Borrowed,
 ) -> anyhow::Result<Ended> {
-    let binary = ServerBinary::find(args.redis_server.as_deref()).await?;
-    let setinfo = binary.setinfo_waits();
-    let exe = std::env::current_exe().context("the path of this program is not known")?;
-    let workshop = Workshop::open(binary, exe).await?;
-    let limits = Limits::of(open_file_limit(), ephemeral_ports());
-    let plan = Arc::new(Plan::new(files.to_vec(), wishes, limits, setinfo));
+    let name = format!("{:08x}", rand::random::<u32>());
+    let Ground { servers, setinfo, limits, notes } = ground::find(args, allow, &name, borrowed).await?;
+    let mut plan = Plan::new(files.to_vec(), wishes, limits, setinfo);
+    plan.notes.extend(notes);
+    if let Servers::Attached(attached) = &servers {
+        ground::hold_within(&plan, attached)?;
+        if args.attach.dry_run {
+            return Ok(Ended::Said(dry_run::says(attached, &plan, &name)));
+        }
+    }
+    let plan = Arc::new(plan);
     let watcher =
         Arc::clone(progress.get_or_init(|| Arc::new(Progress::new(args.quiet, plan.longest_chain()))));
-    let name = format!("{:08x}", rand::random::<u32>());
     let seed = args.seed.unwrap_or_else(|| u64::from(rand::random::<u32>()));
     let events = Box::new(move |event| watcher.show(event));
-    let run = Run::new(Arc::clone(&plan), workshop, name.clone(), seed, events);
+    let run = Run::new(Arc::clone(&plan), servers, name.clone(), seed, events);
     let observations = run.carry_out(args.deadline).await?;
     let info = RunInfo { run: name, seed, setinfo };
     Ok(Ended::Reported(Box::new(report::assemble(&plan, observations, &info))))
@@ -158,16 +216,5 @@ async fn interrupted() -> Exit {
     tokio::select! {
         _ = interrupt.recv() => Exit::Interrupted,
         _ = terminate.recv() => Exit::Terminated,
-    }
-}
-
-/// How many ports the system has for outgoing connections.
-fn ephemeral_ports() -> usize {
-    const USUAL: usize = 28_000;
-    let Ok(range) = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range") else { return USUAL };
-    let mut ends = range.split_whitespace().map(str::parse::<usize>);
-    match (ends.next(), ends.next()) {
-        (Some(Ok(first)), Some(Ok(last))) if last > first => last - first,
-        _ => USUAL,
     }
 }

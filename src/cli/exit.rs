@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     Inconclusive,
     /// The environment failed: no server, a report that could not be written.
     Environment,
+    /// Something on a server that is not the audit's own could not be put back.
+    NotPutBack,
     /// SIGINT.
     Interrupted,
     /// SIGTERM.
@@ -31,20 +33,22 @@ impl Exit {
             Exit::Usage => 2,
             Exit::Inconclusive => 3,
             Exit::Environment => 4,
+            Exit::NotPutBack => 5,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
         }
     }
 
-    /// Which of two counts where both hold: interrupted, then the environment, then usage, then departs.
+    /// Which of two counts where both hold: interrupted, then what could not be put back, the environment, then usage, then departs.
     pub(crate) fn or(self, other: Exit) -> Exit {
         let rank = |exit| match exit {
             Exit::Interrupted | Exit::Terminated => 0,
-            Exit::Environment => 1,
-            Exit::Usage => 2,
-            Exit::Departs => 3,
-            Exit::Inconclusive => 4,
-            Exit::Conforms => 5,
+            Exit::NotPutBack => 1,
+            Exit::Environment => 2,
+            Exit::Usage => 3,
+            Exit::Departs => 4,
+            Exit::Inconclusive => 5,
+            Exit::Conforms => 6,
         };
         if rank(other) < rank(self) { other } else { self }
     }
@@ -72,7 +76,7 @@ mod tests {
 
     #[test]
     fn where_several_hold_the_one_that_a_script_must_see_first_counts() {
-        let order = [Interrupted, Environment, Usage, Departs, Inconclusive, Conforms];
+        let order = [Interrupted, NotPutBack, Environment, Usage, Departs, Inconclusive, Conforms];
         for (index, first) in order.into_iter().enumerate() {
             for second in &order[index..] {
                 assert_eq!(first.or(*second), first);

@@ -89,7 +89,7 @@ pub(crate) fn states() -> Exit {
                 Form::Event => "event",
             };
             format!(
-                "{state} ({form}{asked})\n  {}\n  reproduces {}\n  does not reproduce {}\n  on {}\n",
+                "{state} ({form}{asked})\n  {}\n  reproduces: {}\n  does not reproduce: {}\n  on {}\n",
                 facts.how, facts.reproduces, facts.lacks, facts.systems
             )
         })

@@ -7,6 +7,7 @@ use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, ErrorKind, ProtocolVersion, RedisConnectionInfo, RedisError, Value};
 use tokio::task::AbortHandle;
 
+use super::door::{Door, TurnedAway};
 use crate::endpoint::Endpoint;
 use crate::kinds::{Command, RespValue};
 use crate::policy::Handshake;
@@ -18,6 +19,8 @@ pub(super) struct Connection {
     driver: AbortHandle,
     /// The local port, by which the server's own records name this connection; none on a unix socket.
     pub(super) port: Option<u16>,
+    /// Whether the server said at once that it has too many clients, which redis-rs does not tell.
+    turned_away: TurnedAway,
 }
 
 impl Drop for Connection {
@@ -43,8 +46,8 @@ impl Connection {
                 .set_connection_timeout(None)
                 .set_response_timeout(None)
                 .set_pipeline_buffer_size(PIPELINE_BUFFER);
-            let (redis, driver, port) = multiplexed(target, handshake, config).await?;
-            Ok(Connection { redis, driver, port })
+            let Opened { redis, driver, port, turned_away } = multiplexed(target, handshake, config).await?;
+            Ok(Connection { redis, driver, port, turned_away })
         })
         .await
     }
@@ -93,9 +96,11 @@ impl Connection {
             command.arg(word);
         }
         match self.redis.req_packed_command(&command).await {
-            Ok(value) => resp_value(value).map_err(|error| reply_of(&error)),
-            Err(error) => Err(reply_of(&error)),
+            Ok(value) => resp_value(value),
+            Err(error) => Err(error),
         }
+        // What the server says at the door can also be taken for the answer of the first command.
+        .map_err(|error| self.turned_away.explains(reply_of(&error)))
     }
 }
 
@@ -103,15 +108,25 @@ impl Connection {
 /// costs memory for each of thousands of connections.
 const PIPELINE_BUFFER: usize = 4;
 
-/// Opens a connection of redis-rs' over a socket of ours and logs in: the connection, the task that drives it, and its
-/// local port.
+/// A connection of redis-rs' over a socket of ours.
+pub(crate) struct Opened {
+    pub(crate) redis: MultiplexedConnection,
+    /// The task that drives it.
+    pub(super) driver: AbortHandle,
+    pub(super) port: Option<u16>,
+    pub(super) turned_away: TurnedAway,
+}
+
+/// Opens a connection of redis-rs' over a socket of ours, and logs in.
 pub(crate) async fn multiplexed(
     target: &Endpoint,
     handshake: Handshake,
     config: AsyncConnectionConfig,
-) -> Result<(MultiplexedConnection, AbortHandle, Option<u16>), Reply> {
+) -> Result<Opened, Reply> {
     let socket = target.connect().await.map_err(|error| unreachable(&error))?;
     let port = socket.local().map_err(|error| unreachable(&error))?.map(|local| local.port());
+    let turned_away = TurnedAway::default();
+    let socket = Door { socket, first: Vec::new(), turned_away: turned_away.clone() };
     let mut info = RedisConnectionInfo::default();
     info = match handshake {
         Handshake::None => info.set_protocol(ProtocolVersion::RESP2).set_skip_set_lib_name(),
@@ -126,8 +141,8 @@ pub(crate) async fn multiplexed(
     }
     let (redis, driver) = MultiplexedConnection::new_with_config(&info, socket, config)
         .await
-        .map_err(|error| reply_of(&error))?;
-    Ok((redis, tokio::spawn(driver).abort_handle(), port))
+        .map_err(|error| turned_away.explains(reply_of(&error)))?;
+    Ok(Opened { redis, driver: tokio::spawn(driver).abort_handle(), port, turned_away })
 }
 
 async fn within<T>(
@@ -148,7 +163,9 @@ fn unreachable(error: &std::io::Error) -> Reply {
 /// What a redis-rs error means to a caller.
 pub(crate) fn reply_of(error: &RedisError) -> Reply {
     if let Some(code) = error.code() {
-        return Reply::Rejected { code: code.to_owned(), message: error.to_string() };
+        let message = error.to_string();
+        let code = if code == "ERR" { code_inside(&message).unwrap_or(code) } else { code };
+        return Reply::Rejected { code: code.to_owned(), message };
     }
     if error.is_connection_refusal() {
         return Reply::Refused;
@@ -159,6 +176,14 @@ pub(crate) fn reply_of(error: &RedisError) -> Reply {
     // WRONGPASS comes without a code; anything else that is not a server's error is a reply we can't read.
     let code = if error.kind() == ErrorKind::AuthenticationFailed { "WRONGPASS" } else { "PROTOCOL" };
     Reply::Rejected { code: code.to_owned(), message: error.to_string() }
+}
+
+/// The code of the error that a script met, which Redis 6.2 tells inside of its own: `... @user_script: 1: -OOM command not
+/// allowed ...`.
+fn code_inside(message: &str) -> Option<&str> {
+    let (_, inside) = message.split_once("@user_script")?.1.split_once(": -")?;
+    let code = inside.split(' ').next()?;
+    (code.len() > 2 && code.bytes().all(|byte| byte.is_ascii_uppercase())).then_some(code)
 }
 
 fn resp_value(value: Value) -> Result<RespValue, RedisError> {
@@ -179,4 +204,17 @@ fn resp_value(value: Value) -> Result<RespValue, RedisError> {
 
 fn list_of(values: impl IntoIterator<Item = Value>) -> Result<RespValue, RedisError> {
     values.into_iter().map(resp_value).collect::<Result<_, _>>().map(RespValue::List)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_that_a_script_met_is_found_inside_of_its_own() {
+        let met = "ERR Error running script (call to f_da88): @user_script:1: @user_script: 1: -OOM command not allowed";
+        assert_eq!(code_inside(met), Some("OOM"));
+        assert_eq!(code_inside("ERR max number of clients reached: -1"), None);
+        assert_eq!(code_inside("ERR Error running script: @user_script:1: Script attempted: -nothing"), None);
+    }
 }

@@ -16,6 +16,8 @@ const SLOWEST_RECONNECT: Duration = Duration::from_secs(1);
 
 /// A client's hold on the server.
 pub(super) enum Link {
+    /// It has never had a connection: the first attempt opens one and waits for it, however a lost one is replaced.
+    Fresh,
     /// It has a connection.
     Up(Connection),
     /// It has none, and nobody is opening one.
@@ -54,6 +56,13 @@ impl Link {
         }
         match self {
             Link::Up(_) => {}
+            Link::Fresh => match Connection::open(target, client.handshake, client.connect_timeout).await {
+                Ok(connection) => *self = Link::Up(connection),
+                Err(reply) => {
+                    self.lose(target, client);
+                    return Err(reply);
+                }
+            },
             Link::Down if client.reconnect == Reconnect::NextUse => {
                 *self = Link::Up(Connection::open(target, client.handshake, client.connect_timeout).await?);
             }
@@ -71,7 +80,19 @@ impl Link {
         }
         match self {
             Link::Up(connection) => Ok(connection),
-            Link::Down | Link::Opening(_) | Link::Resting => Err(Reply::NotConnected),
+            Link::Fresh | Link::Down | Link::Opening(_) | Link::Resting => Err(Reply::NotConnected),
+        }
+    }
+
+    /// Waits for the connection that is being opened beside the calls, where one is.
+    pub(super) async fn settle(&mut self, target: &Endpoint, client: &Client) {
+        if matches!(self, Link::Up(connection) if connection.is_closed()) {
+            self.lose(target, client);
+        }
+        if let Link::Opening(task) = self
+            && let Ok(connection) = (&mut task.0).await
+        {
+            *self = Link::Up(connection);
         }
     }
 

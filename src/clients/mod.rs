@@ -4,6 +4,7 @@
 
 mod backoff;
 mod connection;
+mod door;
 mod link;
 mod probe;
 

@@ -68,6 +68,11 @@ impl ProbeClient {
         Ok(ProbeClient { client, target, link: Link::Up(connection), random, clock })
     }
 
+    /// A client that has never connected: its first attempt does, as after a deploy or where a pool grows.
+    pub fn cold(client: Arc<Client>, target: Endpoint, clock: Clock, seed: u64) -> ProbeClient {
+        ProbeClient { client, target, link: Link::Fresh, random: StdRng::seed_from_u64(seed), clock }
+    }
+
     /// Runs the steps of one operation and records each attempt. The call is given up after `give_up`.
     pub async fn call(&mut self, id: &ProbeId, steps: &[Step], give_up: Duration) -> Probe {
         let sent_us = self.clock.now_us();
@@ -82,6 +87,12 @@ impl ProbeClient {
             record.done.push(Attempt::new(command, number, sent_us, ended_us, reply, None));
         }
         Probe { id: id.to_string(), sent_us, ended_us, reply, own_key: true, attempts: record.done }
+    }
+
+    /// Lets a client that reconnects beside its calls do so, where its connection is gone; no longer than this.
+    pub async fn settle(&mut self, within: Duration) {
+        let client = Arc::clone(&self.client);
+        let _ = tokio::time::timeout(within, self.link.settle(&self.target, &client)).await;
     }
 
     /// Stops what the client does beside its calls, until the next one. Its connection stays open.
@@ -144,7 +155,7 @@ impl ProbeClient {
         let port = connection.port;
         let outcome = connection.send(&step.command, client.command_timeout).await;
         let lost = match &outcome {
-            Err(Reply::Reset | Reply::Refused) => true,
+            Err(Reply::Reset | Reply::Refused | Reply::TooManyClients) => true,
             Err(Reply::TimedOut(_)) => client.on_timeout == OnTimeout::Close,
             _ => false,
         };

@@ -6,6 +6,7 @@
 mod login;
 mod socket;
 mod tls;
+mod url;
 
 use std::fmt;
 use std::io;
@@ -18,6 +19,7 @@ use tokio::net::{TcpStream, UnixStream};
 pub use login::Login;
 pub use socket::Socket;
 pub use tls::{Tls, TlsError};
+pub use url::{UrlError, endpoint};
 
 /// Where a server is and how to get in. A clone costs a reference, as thousands of connections each hold one.
 #[derive(Clone, PartialEq, Eq)]
@@ -71,6 +73,16 @@ impl Endpoint {
     /// Who logs in; none where nobody has to.
     pub fn login(&self) -> Option<&Login> {
         self.0.login.as_ref()
+    }
+
+    /// Whether whoever knows where it is gets in: it needs no login, and no TLS.
+    pub fn lets_everybody_in(&self) -> bool {
+        self.0.tls.is_none() && self.0.login.is_none()
+    }
+
+    /// The same server for another user, or for nobody in particular.
+    pub fn with_login(&self, login: Option<Login>) -> Endpoint {
+        Endpoint::new(self.0.place.clone(), self.0.tls.clone(), login)
     }
 
     /// Opens a connection, TLS included; nothing is sent over it yet, a login neither.

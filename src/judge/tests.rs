@@ -6,7 +6,7 @@ use super::*;
 use crate::observe::{Cell, Chain, ChainCall, ChainProbe, Probe, Proof, ServerInfo};
 use crate::plan::{Limits, Wishes};
 use crate::policy::{Source, parse};
-use crate::words::{Answer, Phase, Reply};
+use crate::words::{Answer, Phase, Reply, Whose};
 
 /// A lock whose `acquire` has a budget of 100 ms in an outage and 1 ms healthy, and this rest.
 fn plan(rest: &str) -> Plan {
@@ -50,7 +50,8 @@ fn paused(costs_us: &[u64], jitter_us: u64) -> Cell {
 }
 
 fn judged(plan: &Plan, cells: Vec<Cell>) -> Judgement {
-    let server = ServerInfo { name: "redis-server".to_owned(), version: "7.0.15".to_owned() };
+    let server =
+        ServerInfo { name: "redis-server".to_owned(), version: "7.0.15".to_owned(), whose: Whose::Owned };
     judge(
         plan,
         0,
@@ -190,7 +191,8 @@ fn a_request_is_not_believed_where_the_control_of_one_of_its_calls_failed() {
     let call = |probe| ChainCall { call: "l.acquire".to_owned(), decision: None, probe };
     let probes = vec![ChainProbe { calls: vec![call(slow)], ended_early: true }; 5];
     let chain = Chain { key, probes, proof: Proof::Held("seen".to_owned()), jitter_us: 0 };
-    let server = ServerInfo { name: "redis-server".to_owned(), version: "7.0.15".to_owned() };
+    let server =
+        ServerInfo { name: "redis-server".to_owned(), version: "7.0.15".to_owned(), whose: Whose::Owned };
     let seen = |control| Observations {
         server: server.clone(),
         cells: vec![control, paused(&[90_000; 20], 0)],

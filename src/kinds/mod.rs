@@ -126,15 +126,7 @@ fn no_relation(_: &Fields) -> Result<(), (&'static str, String)> {
 }
 
 #[cfg(test)]
-pub(crate) use {lock::COMPARE_AND_DELETE, rate_limit::COUNT};
-
-/// The name of one of our scripts, given its source or its hash.
-pub(crate) fn script_of(script: &str) -> Option<&'static str> {
-    let ours = [("compare_and_delete", lock::COMPARE_AND_DELETE), ("count", rate_limit::COUNT)];
-    ours.into_iter()
-        .find(|(_, source)| *source == script || ::redis::Script::new(source).get_hash() == script)
-        .map(|(name, _)| name)
-}
+pub(crate) use lock::COMPARE_AND_DELETE;
 
 /// For kinds whose calls are about one key.
 fn own_key(call: &Call<'_>) -> Vec<String> {

@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 use super::replay::Replay;
 use super::{Attempt, Probe};
 use crate::kinds::{Command, Step};
-use crate::words::Tri;
+use crate::words::{Phase, Reply, Tri};
 
-/// A command that the server executed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Executed {
-    /// The port of the connection that sent it.
-    pub port: u16,
-    /// The command's name, in capitals, and its arguments.
-    pub words: Vec<String>,
+/// On whose behalf the server executed a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Executed {
+    /// The connection with this port.
+    By(u16),
+    /// The script whose own line came last.
+    ByScript,
 }
 
 /// What ran, by connection, with whether it changed anything.
@@ -26,6 +26,8 @@ pub struct Ledger {
     by_port: BTreeMap<u16, Vec<Entry>>,
     replay: Replay,
     complete: bool,
+    /// The port of the last connection that sent a command: a script's own commands follow it.
+    script: u16,
 }
 
 #[derive(Debug)]
@@ -54,11 +56,28 @@ impl Ledger {
         }
     }
 
-    /// Enters a command that the monitor listed. They are entered in the order in which they ran.
-    pub fn enter(&mut self, executed: &Executed) {
-        let effect = self.replay.apply(&executed.words);
-        let name = executed.words.first().cloned().unwrap_or_default();
-        self.by_port.entry(executed.port).or_default().push(Entry { name, effect, taken: false });
+    /// Enters a command that the monitor listed: its name, in capitals, and its arguments. They are entered in the order
+    /// in which they ran. A script changes what the commands change that it runs: one that was stopped at its first
+    /// write changed nothing.
+    pub fn enter(&mut self, executed: Executed, words: &[String]) {
+        let effect = self.replay.apply(words);
+        match executed {
+            Executed::By(port) => {
+                let name = words.first().cloned().unwrap_or_default();
+                self.by_port.entry(port).or_default().push(Entry { name, effect, taken: false });
+                self.script = port;
+            }
+            Executed::ByScript => {
+                let script = self.by_port.get_mut(&self.script).and_then(|entries| entries.last_mut());
+                if let Some(script) = script {
+                    script.effect = match (script.effect, effect) {
+                        (Tri::Yes, _) | (_, Tri::Yes) => Tri::Yes,
+                        (Tri::Unknown, _) | (_, Tri::Unknown) => Tri::Unknown,
+                        (Tri::No, Tri::No) => Tri::No,
+                    };
+                }
+            }
+        }
     }
 
     /// Notes in each attempt of a call whether it ran and took effect. Calls on one connection are settled in the order
@@ -70,11 +89,15 @@ impl Ledger {
     }
 
     fn fate(&mut self, attempt: &Attempt) -> (Tri, Tri) {
-        let Some(port) = attempt.port else {
-            // It never had a connection.
-            return (Tri::No, Tri::No);
-        };
         let absent = if self.complete { (Tri::No, Tri::No) } else { (Tri::Unknown, Tri::Unknown) };
+        let Some(port) = attempt.port else {
+            // It never had a connection, or one without a port, as over a unix socket.
+            let never = matches!(
+                attempt.reply,
+                Reply::Refused | Reply::NotConnected | Reply::TimedOut(Phase::Connect)
+            );
+            return if never { (Tri::No, Tri::No) } else { absent };
+        };
         let Some(entries) = self.by_port.get_mut(&port) else { return absent };
         // The monitor lists names in capitals; a policy file may spell its commands otherwise. A script that the server
         // had forgotten is sent again with its source: the first command ran, and did nothing.
@@ -110,8 +133,8 @@ mod tests {
         text.split(' ').map(str::to_owned).collect()
     }
 
-    fn ran(port: u16, text: &str) -> Executed {
-        Executed { port, words: words(text) }
+    fn ran(ledger: &mut Ledger, port: u16, text: &str) {
+        ledger.enter(Executed::By(port), &words(text));
     }
 
     fn timed_out(commands: &[(&str, Option<u16>)]) -> Probe {
@@ -140,8 +163,8 @@ mod tests {
     #[test]
     fn attempts_on_one_connection_are_matched_in_order_and_only_the_first_set_nx_takes_effect() {
         let mut ledger = Ledger::new(true);
-        ledger.enter(&ran(7, "SET l a NX PX 1000"));
-        ledger.enter(&ran(7, "SET l a NX PX 1000"));
+        ran(&mut ledger, 7, "SET l a NX PX 1000");
+        ran(&mut ledger, 7, "SET l a NX PX 1000");
         let mut probe = timed_out(&[("SET", Some(7)), ("SET", Some(7)), ("SET", Some(7)), ("SET", None)]);
         assert_eq!(
             fates(&mut ledger, &mut probe),
@@ -153,7 +176,7 @@ mod tests {
     #[test]
     fn a_command_is_found_however_the_policy_file_spells_it() {
         let mut ledger = Ledger::new(true);
-        ledger.enter(&ran(7, "SET f 1"));
+        ran(&mut ledger, 7, "SET f 1");
         let mut probe = timed_out(&[("set", Some(7)), ("set", Some(7))]);
         assert_eq!(fates(&mut ledger, &mut probe), [(Tri::Yes, Tri::Yes), (Tri::No, Tri::No)]);
     }
@@ -170,21 +193,31 @@ mod tests {
         let mut ledger = Ledger::new(true);
         ledger.prepared(&words("SET l a"));
         let hash = ::redis::Script::new(crate::kinds::COMPARE_AND_DELETE).get_hash().to_owned();
-        ledger.enter(&ran(7, "GET other"));
-        ledger.enter(&ran(7, &format!("EVALSHA {hash} 1 l a")));
-        ledger.enter(&Executed {
-            port: 7,
-            words: vec![
-                "EVAL".into(),
-                crate::kinds::COMPARE_AND_DELETE.into(),
-                "1".into(),
-                "l".into(),
-                "a".into(),
-            ],
-        });
+        ran(&mut ledger, 7, "GET other");
+        ran(&mut ledger, 7, &format!("EVALSHA {hash} 1 l a"));
+        let source = crate::kinds::COMPARE_AND_DELETE;
+        let eval = ["EVAL", source, "1", "l", "a"].map(str::to_owned);
+        ledger.enter(Executed::By(7), &eval);
+        ledger.enter(Executed::ByScript, &words("GET l"));
+        ledger.enter(Executed::ByScript, &words("DEL l"));
         let mut probe = timed_out(&[("EVALSHA", Some(7)), ("EVALSHA", Some(7))]);
         let fates = fates(&mut ledger, &mut probe);
         assert_eq!(fates, [(Tri::Yes, Tri::Yes), (Tri::No, Tri::No)]);
         assert_eq!(ledger.expected("l"), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_script_that_was_stopped_before_its_first_write_changed_nothing() {
+        let mut ledger = Ledger::new(true);
+        ledger.prepared(&words("SET l a"));
+        ran(&mut ledger, 7, "EVALSHA hash 1 l a");
+        ledger.enter(Executed::ByScript, &words("GET l"));
+        ran(&mut ledger, 8, "EVALSHA hash 1 l a");
+        ledger.enter(Executed::ByScript, &words("GET l"));
+        ledger.enter(Executed::ByScript, &words("DEL l"));
+        let mut stopped = timed_out(&[("EVALSHA", Some(7))]);
+        assert_eq!(fates(&mut ledger, &mut stopped), [(Tri::Yes, Tri::No)]);
+        let mut ran = timed_out(&[("EVALSHA", Some(8))]);
+        assert_eq!(fates(&mut ledger, &mut ran), [(Tri::Yes, Tri::Yes)]);
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::correctness::Replayed;
 use super::scene::Scene;
-use crate::words::{Decision, Reply, State, Tri};
+use crate::words::{Decision, Reply, State, Tri, Whose};
 
 /// One try within a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,6 +188,8 @@ pub struct ServerInfo {
     pub name: String,
     /// Its version, such as `7.0.15`.
     pub version: String,
+    /// Whose it is.
+    pub whose: Whose,
 }
 
 /// Everything that a run saw.

@@ -84,7 +84,10 @@ pub fn reached_calls<'a>(file: &PolicyFile, request: &'a Request, state: State) 
     for call in &request.calls {
         let used = &file.uses[call.use_index];
         let decision = match used.backend {
-            Backend::Redis if state.is_outage() => used.operations[call.operation_index].on_outage.decision(),
+            // What may be answered may also let the request go on, so its calls count to the end.
+            Backend::Redis if !state.may_answer(call.writes(file)) => {
+                used.operations[call.operation_index].on_outage.decision()
+            }
             _ => Decision::Answered,
         };
         if goes_on(call, Some(decision)) {

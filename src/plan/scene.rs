@@ -7,7 +7,7 @@ use crate::clients::shortest_wait;
 use crate::kinds::{ALONE, Act, Begins, GoesOn, Kind, Phase};
 use crate::observe::Timing;
 use crate::policy::{Client, OnTimeout, Use};
-use crate::words::{Decision, Reply, State, Waits};
+use crate::words::{Reply, State, Waits};
 
 /// The callers of a use's scenario while something is wrong.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub struct Caller<'a> {
     /// How many clients it needs: one that keeps its connection has one; one that closes takes a warm one from its pool
     /// for each call that the declared policy lets it reach.
     pub clients: usize,
+    /// How many of its calls it makes in the state, by what is declared.
+    reached: usize,
     /// Whether it waits until the others have made their first calls.
     pub waits: bool,
     used: &'a Use,
@@ -52,12 +54,20 @@ impl<'a> Cast<'a> {
                 continue;
             }
             for number in 0..act.times.of(&used.fields) {
-                let caller = Caller { act, number, calls: calls.clone(), clients: 1, waits: false, used };
+                let reached = reached(used, &calls, state);
                 let clients = match used.client.on_timeout {
                     OnTimeout::Keep => 1,
-                    OnTimeout::Close => caller.reached(state),
+                    OnTimeout::Close => reached,
                 };
-                callers.push(Caller { clients, ..caller });
+                callers.push(Caller {
+                    act,
+                    number,
+                    calls: calls.clone(),
+                    clients,
+                    reached,
+                    waits: false,
+                    used,
+                });
             }
         }
         if used.kind == Kind::Custom && timing == Timing::Straddling {
@@ -67,13 +77,14 @@ impl<'a> Cast<'a> {
                 number,
                 calls,
                 clients: 1,
+                reached: 1,
                 waits: false,
                 used,
             });
             callers.extend(alone);
         }
         // Where the declared policies let nobody make a second call, there is nothing that the order could change.
-        let goes_on = timing == Timing::Straddling || callers.iter().any(|caller| caller.reached(state) > 1);
+        let goes_on = timing == Timing::Straddling || callers.iter().any(|caller| caller.reached > 1);
         for caller in &mut callers {
             caller.waits = goes_on && caller.act.begins == Begins::AfterFirstCalls;
         }
@@ -100,29 +111,25 @@ impl<'a> Cast<'a> {
 
     /// How many calls are made one after the other in an outage.
     pub fn longest(&self) -> u32 {
-        let each =
-            self.callers.iter().map(|caller| caller.reached(State::Paused) + usize::from(caller.waits));
+        let each = self.callers.iter().map(|caller| caller.reached + usize::from(caller.waits));
         u32::try_from(each.max().unwrap_or(0)).unwrap_or(u32::MAX)
     }
 }
 
-impl Caller<'_> {
-    /// How many of its calls it makes in a state, by what is declared.
-    fn reached(&self, state: State) -> usize {
-        let mut reached = 0;
-        for (index, goes_on) in &self.calls {
-            reached += 1;
-            let decision = match state.is_outage() {
-                true => self.used.operations[*index].on_outage.decision(),
-                false => Decision::Answered,
-            };
-            // What an answer would be is not known beforehand, so on a healthy server all calls count.
-            if state.is_outage() && !goes_on.after(Some(decision), &Reply::Reset) {
-                break;
-            }
+/// How many of these calls a caller makes in a state, by what is declared.
+fn reached(used: &Use, calls: &[(usize, GoesOn)], state: State) -> usize {
+    let mut reached = 0;
+    for (index, goes_on) in calls {
+        reached += 1;
+        let operation = &used.operations[*index];
+        // What an answer would be is not known beforehand, so where one may come all calls count.
+        if !state.may_answer(operation.operation.writes())
+            && !goes_on.after(Some(operation.on_outage.decision()), &Reply::Reset)
+        {
+            break;
         }
-        reached
     }
+    reached
 }
 
 /// When a state has to end, counted from the calls' begin, so that it ends between the first attempt's deadline and the

@@ -8,8 +8,8 @@ mod yaml;
 
 pub use load::{find, load, parse};
 pub use model::{
-    Acceptance, Backend, Backoff, Budget, BudgetLine, Client, Handshake, OnTimeout, Persistence, PolicyFile,
-    Reconnect, Request, RequestCall, Rules, Source, Then, Use, UseOperation,
+    Acceptance, Backend, Backoff, Budget, BudgetLine, Client, Handshake, Hooks, OnTimeout, Persistence,
+    PolicyFile, Reconnect, Request, RequestCall, Rules, Source, StateChoice, Then, Use, UseOperation,
 };
 use problem::Lines;
 pub use problem::{NotFound, Problem, Problems};

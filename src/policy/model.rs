@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::kinds::{Call, Fields, KeyTemplate, Kind, Operation, ProbeId};
-use crate::words::{Code, Decision, KnownFrom, OutagePolicy, Place, Reply, Severity, Span, State};
+use crate::words::{Code, Decision, KnownFrom, OutagePolicy, Parameter, Place, Reply, Severity, Span, State};
 
 /// A policy file's path and text, for messages that show the line they speak of.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,6 +40,10 @@ pub struct PolicyFile {
     pub service: String,
     /// What kind of server its uses are probed on.
     pub persistence: Persistence,
+    /// How a server that exists is stopped and started.
+    pub hooks: Option<Hooks>,
+    /// The states that it wants to be audited in, in its order; none where it names none.
+    pub states: Vec<StateChoice>,
     /// Its uses, in its order.
     pub uses: Vec<Use>,
     /// Its requests, in its order.
@@ -51,8 +55,52 @@ pub struct PolicyFile {
 impl PolicyFile {
     /// The states that the file is about, in order; the default ones where it names none.
     pub fn audited_states(&self) -> Vec<State> {
-        State::by_default().collect()
+        if self.states.is_empty() {
+            return State::by_default().collect();
+        }
+        let mut states: Vec<State> = self.states.iter().map(|choice| choice.state).collect();
+        states.push(State::Healthy);
+        states.sort_unstable();
+        states.dedup();
+        states
     }
+
+    /// What the file says of a state, where it names it.
+    pub fn state(&self, state: State) -> Option<&StateChoice> {
+        self.states.iter().find(|choice| choice.state == state)
+    }
+}
+
+/// A state that a policy file names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateChoice {
+    /// Which.
+    pub state: State,
+    /// The parameters that the file sets.
+    pub parameters: BTreeMap<&'static str, Parameter>,
+    /// The use whose keys alone are in the state, as an index into the file's uses; none where all are.
+    pub scope: Option<usize>,
+    /// Where the file names it.
+    pub at: Span,
+}
+
+impl StateChoice {
+    /// A parameter's value: what the file sets, else its default; none where the state has no such parameter.
+    pub fn parameter(&self, name: &str) -> Option<Parameter> {
+        let known = self.state.facts().takes.iter().find(|known| known.name == name)?;
+        Some(self.parameters.get(name).copied().unwrap_or(known.default))
+    }
+}
+
+/// The commands that stop and start a server that exists, so that whatever runs it can do it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hooks {
+    /// The program that stops it, and its arguments.
+    pub stop: Vec<String>,
+    /// The program that starts it, and its arguments.
+    pub start: Vec<String>,
+    /// How long either may take, and the server after it.
+    pub within: Duration,
 }
 
 /// How a throwaway server keeps its data.

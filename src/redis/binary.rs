@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use super::ServerError;
 use crate::observe::ServerInfo;
+use crate::words::Whose;
 
 /// The programs that are looked for on PATH, in this order.
-const NAMES: [&str; 2] = ["redis-server", "valkey-server"];
+pub(super) const NAMES: [&str; 2] = ["redis-server", "valkey-server"];
 
 /// The first version whose CLIENT PAUSE knows ALL and whose UNPAUSE exists.
-const OLDEST: Version = Version(6, 2, 0);
+pub(super) const OLDEST: Version = Version(6, 2, 0);
 
 /// How long `--version` may take; a program that waits for something else is no server.
 const VERSION_WITHIN: Duration = Duration::from_secs(10);
@@ -24,6 +25,22 @@ pub struct Version(pub u32, pub u32, pub u32);
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
+
+impl Version {
+    /// Whether `CLIENT SETINFO`, which clients send when they connect, waits in a pause as other commands do.
+    ///
+    /// Servers from 7.2 on know it. Those before 7.0 look no further than at `CLIENT` before they let it wait, and only
+    /// 7.0 rejects the subcommand that it does not know at once.
+    pub fn setinfo_waits(self) -> bool {
+        !(Version(7, 0, 0)..Version(7, 2, 0)).contains(&self)
+    }
+
+    /// Reads `7.0.15`, and what stands before the suffix of a release candidate.
+    pub(super) fn read(text: &str) -> Option<Version> {
+        let mut parts = text.split(['.', '-']).map(|part| part.parse::<u32>().ok());
+        Some(Version(parts.next()??, parts.next()??, parts.next().flatten().unwrap_or(0)))
     }
 }
 
@@ -65,14 +82,6 @@ impl ServerBinary {
         }
         Ok(ServerBinary { path, info, version })
     }
-
-    /// Whether `CLIENT SETINFO`, which clients send when they connect, waits in a pause as other commands do.
-    ///
-    /// Servers from 7.2 on know it. Those before 7.0 look no further than at `CLIENT` before they let it wait, and only
-    /// 7.0 rejects the subcommand that it does not know at once.
-    pub fn setinfo_waits(&self) -> bool {
-        !(Version(7, 0, 0)..Version(7, 2, 0)).contains(&self.version)
-    }
 }
 
 async fn ask_version(path: &Path) -> Result<String, ServerError> {
@@ -103,9 +112,8 @@ fn parse(text: &str) -> Option<(ServerInfo, Version)> {
         _ => return None,
     };
     let said = rest.split_whitespace().next()?;
-    let mut parts = said.split(['.', '-']).map(|part| part.parse::<u32>().ok());
-    let version = Version(parts.next()??, parts.next()??, parts.next().flatten().unwrap_or(0));
-    Some((ServerInfo { name: name.to_owned(), version: said.to_owned() }, version))
+    let info = ServerInfo { name: name.to_owned(), version: said.to_owned(), whose: Whose::Owned };
+    Some((info, Version::read(said)?))
 }
 
 #[cfg(test)]
@@ -135,10 +143,7 @@ mod tests {
 
     #[test]
     fn the_library_name_waits_in_a_pause_everywhere_but_on_7_0() {
-        let waits = |version| {
-            let (info, version) = parse(&format!("Redis server v={version} sha=0")).unwrap();
-            ServerBinary { path: PathBuf::new(), info, version }.setinfo_waits()
-        };
+        let waits = |version| Version::read(version).unwrap().setinfo_waits();
         let versions = ["6.2.5", "7.0.0", "7.0.15", "7.2.0", "8.10.2"];
         assert_eq!(versions.map(waits), [true, false, false, true, true]);
     }

@@ -104,6 +104,65 @@ pub enum ServerError {
     #[error("the guard process that ends the servers {0}")]
     Reaper(String),
 
+    /// A server that exists can't be reached, or does not let us look.
+    #[error("{at}: {why}; the audit needs a server that it may ask PING, INFO, CLIENT, SCAN and MONITOR")]
+    Unreachable {
+        /// Where.
+        at: Endpoint,
+        /// What happened instead.
+        why: io::Error,
+    },
+
+    /// A server that exists may not be audited as it is.
+    #[error("{at} is not audited:{}", why.iter().map(|why| format!("\n  {why}")).collect::<String>())]
+    Refused {
+        /// Where.
+        at: Endpoint,
+        /// Every reason, with what lifts it.
+        why: Vec<String>,
+    },
+
+    /// A server that exists is not what it was when the audit began.
+    #[error("{at} is no longer what it was when the audit began: {why}")]
+    Changed {
+        /// Where.
+        at: Endpoint,
+        /// In what.
+        why: String,
+    },
+
+    /// Only a server of the audit's own is put through this.
+    #[error("{at} is not the audit's own, and nobody allowed this; leave out --redis-url")]
+    OnlyOwned {
+        /// Where.
+        at: Endpoint,
+    },
+
+    /// A hook did not do what it is for.
+    #[error(transparent)]
+    Hook(#[from] HookError),
+
+    /// A setting could not be changed.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+
+    /// The journal could not be written or read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+
+    /// Something is not as it was, and the audit could not mend it.
+    #[error(
+        "{at} could not be put back: {why}\n  once it answers, run `audit restore`; or do by hand what {journal} lists: CONFIG SET each `name` to what it `was`, the last line first, then remove the file"
+    )]
+    NotPutBack {
+        /// Where.
+        at: Endpoint,
+        /// What.
+        why: String,
+        /// Where it is written what it was.
+        journal: String,
+    },
+
     /// A server that should answer again does not.
     #[error("{at} did not answer a fresh connection: {why}")]
     Barrier {
@@ -112,6 +171,40 @@ pub enum ServerError {
         /// What happened instead.
         why: String,
     },
+}
+
+/// A hook did not do what it is for.
+#[derive(Debug, thiserror::Error)]
+#[error("the {which} hook `{}` {why}", command.join(" "))]
+pub struct HookError {
+    /// `start` or `stop`.
+    pub which: &'static str,
+    /// Its program and arguments.
+    pub command: Vec<String>,
+    /// What happened.
+    pub why: String,
+}
+
+/// A setting could not be changed, or not be put back.
+#[derive(Debug, thiserror::Error)]
+#[error("{at}: the setting {name}: {why}")]
+pub struct SettingError {
+    /// Where.
+    pub at: Endpoint,
+    /// Which setting; its value may be a secret.
+    pub name: String,
+    /// What happened.
+    pub why: io::Error,
+}
+
+/// The journal could not be written or read.
+#[derive(Debug, thiserror::Error)]
+#[error("the journal {} {why}", path.display())]
+pub struct JournalError {
+    /// Which file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub why: String,
 }
 
 impl ServerError {

@@ -13,6 +13,10 @@ use super::monitor_line::{MonitorLine, Origin};
 use super::wire::{Reader, STEP_WITHIN, Wire, Writer, bounded};
 use crate::endpoint::Endpoint;
 
+/// How a monitor connection spells its PING. By that it knows its own in the list where the server names connections
+/// otherwise than they name themselves: a unix socket, a port that is forwarded.
+const OWN_PING: &str = "ping";
+
 /// A connection that sent MONITOR, and what it has listed.
 ///
 /// A task reads it all the time, so the server never has to keep lines for it.
@@ -32,6 +36,15 @@ impl Monitor {
     /// # Errors
     /// Where the server can't be reached, or does not let the connection monitor.
     pub async fn open(endpoint: &Endpoint) -> io::Result<Monitor> {
+        Monitor::opened(endpoint, true).await
+    }
+
+    /// The same for a connection that is only to lift a pause: what it lists is thrown away.
+    pub(super) async fn lifeline(endpoint: &Endpoint) -> io::Result<Monitor> {
+        Monitor::opened(endpoint, false).await
+    }
+
+    async fn opened(endpoint: &Endpoint, keeps: bool) -> io::Result<Monitor> {
         let mut wire = Wire::connect(endpoint, STEP_WITHIN).await?;
         let reply = wire.ask(&["MONITOR"], STEP_WITHIN).await?;
         if !reply.is("OK") {
@@ -41,7 +54,8 @@ impl Monitor {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let (reader, writer) = wire.split();
         let (tell, replies) = mpsc::unbounded_channel();
-        let reader = tokio::spawn(read(reader, own, Arc::clone(&lines), tell));
+        let kept = keeps.then(|| Arc::clone(&lines));
+        let reader = tokio::spawn(read(reader, own, kept, tell));
         Ok(Monitor { writer, replies, owed: 0, lines, reader })
     }
 
@@ -53,7 +67,7 @@ impl Monitor {
     /// Where the connection is lost, or no answer came in time.
     pub async fn ping(&mut self, within: Duration) -> io::Result<Duration> {
         let sent = Instant::now();
-        match self.ask(&["PING"], within).await?.as_str() {
+        match self.ask(&[OWN_PING], within).await?.as_str() {
             "+PONG" => Ok(sent.elapsed()),
             other => Err(io::Error::other(format!("PING was answered by {other}"))),
         }
@@ -108,7 +122,7 @@ impl Drop for Monitor {
 async fn read(
     mut reader: Reader,
     own: Option<Origin>,
-    lines: Arc<Mutex<Vec<MonitorLine>>>,
+    lines: Option<Arc<Mutex<Vec<MonitorLine>>>>,
     tell: mpsc::UnboundedSender<io::Result<String>>,
 ) {
     loop {
@@ -122,8 +136,12 @@ async fn read(
         // A listed command begins with a time, and no reply that is asked for here does.
         if line.first() == Some(&b'+') && line.get(1).is_some_and(u8::is_ascii_digit) {
             match MonitorLine::parse(&line[1..]) {
-                Some(line) if Some(&line.origin) == own.as_ref() => {}
-                Some(line) => lines.lock().unwrap_or_else(PoisonError::into_inner).push(line),
+                Some(line) if Some(&line.origin) == own.as_ref() || line.args == [OWN_PING.as_bytes()] => {}
+                Some(line) => {
+                    if let Some(lines) = &lines {
+                        lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+                    }
+                }
                 // A command that can't be read still ran, and a witness must not lose it.
                 None => {
                     let text = String::from_utf8_lossy(&line).into_owned();

@@ -6,11 +6,13 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
 use super::config::config;
-use super::identity::{Identity, identify};
+use super::identity::{Identity, identify, identify_loading};
 use super::port::HeldPort;
+use super::wire::{STEP_WITHIN, Wire};
 use super::{ServerError, Workshop};
 use crate::endpoint::Endpoint;
 use crate::policy::Persistence;
@@ -21,6 +23,10 @@ const READY_WITHIN: Duration = Duration::from_secs(15);
 /// Between two questions whether it is ready.
 const ASK_EVERY: Duration = Duration::from_millis(2);
 
+/// The names of its configuration and its log in its directory.
+const CONFIG: &str = "redis.conf";
+const LOG: &str = "server.log";
+
 /// How many ports are tried before the machine is called full.
 const PORT_TRIES: usize = 10;
 
@@ -29,34 +35,44 @@ const LOG_LINES: usize = 8;
 
 /// A server of the audit's own, on loopback. Dropping it kills it.
 #[derive(Debug)]
-pub struct Server {
+pub struct Throwaway {
     // Dropped first: the directory and the guard go after the process.
     process: Child,
     identity: Identity,
     addr: SocketAddr,
     endpoint: Endpoint,
     dir: PathBuf,
+    persistence: Persistence,
     /// Held from a kill until the next start.
     held: Option<HeldPort>,
     workshop: Arc<Workshop>,
 }
 
-impl Server {
+impl Throwaway {
     pub(super) async fn start(
         workshop: Arc<Workshop>,
         dir: PathBuf,
         persistence: Persistence,
-    ) -> Result<Server, ServerError> {
+    ) -> Result<Throwaway, ServerError> {
         for _ in 0..PORT_TRIES {
             let held = HeldPort::any().map_err(ServerError::io("holding a free port on 127.0.0.1"))?;
             let addr = held.addr().map_err(ServerError::io("reading the port that is held"))?;
-            let conf = dir.join("redis.conf");
+            let conf = dir.join(CONFIG);
             std::fs::write(&conf, config(addr, persistence))
                 .map_err(ServerError::io(format!("writing {}", conf.display())))?;
-            match launch(&workshop, &dir, addr, held).await {
+            match launch(&workshop, &dir, addr, held, &[]).await {
                 Ok((process, identity)) => {
                     let endpoint = Endpoint::plain(addr);
-                    return Ok(Server { workshop, dir, addr, endpoint, process, identity, held: None });
+                    return Ok(Throwaway {
+                        workshop,
+                        dir,
+                        persistence,
+                        addr,
+                        endpoint,
+                        process,
+                        identity,
+                        held: None,
+                    });
                 }
                 Err(error) if says_port_taken(&error) => {}
                 Err(error) => return Err(error),
@@ -95,6 +111,73 @@ impl Server {
         &self.dir
     }
 
+    /// How it keeps its data.
+    pub fn persistence(&self) -> Persistence {
+        self.persistence
+    }
+
+    /// Another server from the same workshop, which keeps its data as this one does.
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub(super) async fn another(&self) -> Result<Throwaway, ServerError> {
+        self.workshop.process(self.persistence).await
+    }
+
+    /// Sends a signal to its process.
+    ///
+    /// # Errors
+    /// Where the process is gone.
+    pub(super) fn signal(&self, signal: Signal) -> std::io::Result<()> {
+        let gone = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        // Only a process that was not waited for yet has an id that can't be another's.
+        let pid = self.process.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        Ok(kill_process(pid.ok_or_else(gone)?, signal)?)
+    }
+
+    /// Throws away all data of a server that was killed.
+    ///
+    /// # Errors
+    /// Where its files can't be removed.
+    pub(super) fn wipe(&self) -> Result<(), ServerError> {
+        let entries = std::fs::read_dir(&self.dir).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
+        let removed = entries.and_then(|entries| {
+            for entry in entries {
+                let (path, name) = (entry.path(), entry.file_name());
+                if name == CONFIG || name == LOG {
+                    continue;
+                }
+                if entry.file_type()?.is_dir() {
+                    std::fs::remove_dir_all(path)?;
+                } else {
+                    std::fs::remove_file(path)?;
+                }
+            }
+            Ok(())
+        });
+        removed.map_err(ServerError::io(format!("throwing away the data in {}", self.dir.display())))
+    }
+
+    /// Takes the place of a server that was killed: `other` listens at this one's address from now on, and is this one.
+    ///
+    /// # Errors
+    /// Where it does not listen there.
+    pub(super) async fn replace_by(&mut self, other: Throwaway) -> Result<(), ServerError> {
+        let moving = || ServerError::io(format!("letting another server listen on {}", self.addr));
+        let port = self.addr.port().to_string();
+        let mut control = Wire::connect(&other.endpoint, STEP_WITHIN).await.map_err(moving())?;
+        let reply = control.ask(&["CONFIG", "SET", "port", &port], STEP_WITHIN).await.map_err(moving())?;
+        if !reply.is("OK") {
+            return Err(moving()(std::io::Error::other(format!(
+                "CONFIG SET port was answered by {reply:?}"
+            ))));
+        }
+        let identity = identify(&self.endpoint, STEP_WITHIN).await.map_err(moving())?;
+        let Throwaway { process, dir, .. } = other;
+        (self.process, self.dir, self.identity, self.held) = (process, dir, identity, None);
+        Ok(())
+    }
+
     /// How it ended, where its process is gone.
     pub fn exited(&mut self) -> Option<ExitStatus> {
         self.process.try_wait().ok().flatten()
@@ -118,6 +201,12 @@ impl Server {
     /// # Errors
     /// Where it still runs, ends by itself, or does not answer in time.
     pub async fn start_again(&mut self) -> Result<(), ServerError> {
+        self.start_with(&[]).await
+    }
+
+    /// [`Throwaway::start_again`] with options of the command line. A server that is still loading its data is ready too where
+    /// there are any.
+    pub(super) async fn start_with(&mut self, options: &[&str]) -> Result<(), ServerError> {
         let Some(held) = self.held.take() else {
             let source = std::io::Error::other("it was not killed before");
             return Err(ServerError::Io {
@@ -125,7 +214,7 @@ impl Server {
                 source,
             });
         };
-        (self.process, self.identity) = launch(&self.workshop, &self.dir, self.addr, held).await?;
+        (self.process, self.identity) = launch(&self.workshop, &self.dir, self.addr, held, options).await?;
         Ok(())
     }
 
@@ -142,16 +231,18 @@ async fn launch(
     dir: &Path,
     addr: SocketAddr,
     held: HeldPort,
+    options: &[&str],
 ) -> Result<(Child, Identity), ServerError> {
     let path = &workshop.binary().path;
-    let log = dir.join("server.log");
+    let log = dir.join(LOG);
     let output = std::fs::File::create(&log).map_err(ServerError::io(format!("making {}", log.display())))?;
     let errors = output.try_clone().map_err(ServerError::io(format!("opening {} twice", log.display())))?;
     // On Linux a server can listen on a port that such a socket still holds, so that nobody can come in between.
     // Elsewhere the port has to be let go first.
     let held = cfg!(target_os = "linux").then_some(held);
     let process = Command::new(path)
-        .arg("redis.conf")
+        .arg(CONFIG)
+        .args(options)
         .current_dir(dir)
         // A locale that the machine lacks ends a server at once.
         .env("LC_ALL", "C")
@@ -172,7 +263,11 @@ async fn launch(
             return Err(ServerError::Exited { path: path.clone(), how: status.to_string(), log: tail(&log) });
         }
         let left = READY_WITHIN.saturating_sub(started.elapsed());
-        let last = match identify(&endpoint, left).await {
+        let asked = match options {
+            [] => identify(&endpoint, left).await,
+            _ => identify_loading(&endpoint, left).await,
+        };
+        let last = match asked {
             Ok(identity) if identity.pid == pid => {
                 drop(held);
                 workshop.reaper().check()?;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 use super::reaper::ROOT_PREFIX;
-use super::{Reaper, Server, ServerBinary, ServerError, open_file_limit};
+use super::{Reaper, Server, ServerBinary, ServerError, Throwaway, open_file_limit};
 use crate::policy::Persistence;
 
 /// Makes throwaway servers, and outlives each of them.
@@ -43,10 +43,18 @@ impl Workshop {
     /// # Errors
     /// Where it ends by itself, or does not answer in time.
     pub async fn start(self: &Arc<Self>, persistence: Persistence) -> Result<Server, ServerError> {
+        self.process(persistence).await.map(Server::owned)
+    }
+
+    /// [`Workshop::start`], without what a state needs of any server.
+    pub(super) async fn process(
+        self: &Arc<Self>,
+        persistence: Persistence,
+    ) -> Result<Throwaway, ServerError> {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let dir = self.root.path().join(format!("server-{number}"));
         std::fs::create_dir(&dir).map_err(ServerError::io(format!("making {}", dir.display())))?;
-        Server::start(Arc::clone(self), dir, persistence).await
+        Throwaway::start(Arc::clone(self), dir, persistence).await
     }
 
     /// The program that its servers run.

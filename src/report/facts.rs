@@ -175,20 +175,34 @@ const MOST_NAMED: usize = 4;
 
 /// Samples in words: `healthy 200, paused 20, stopped 20 (cache.read 18)`.
 pub(super) fn samples_in_words(cells: &[(String, State, u64)]) -> String {
-    let in_words = |Samples { state, usual, others }: Samples| {
+    let in_words = |Samples { usual, others, .. }: Samples| {
         let numbers = || others.iter().map(|(_, n)| *n);
         match (numbers().min(), numbers().max()) {
             (Some(least), Some(most)) if others.len() > MOST_NAMED => {
-                format!("{state} {usual} ({} cells {least} to {most})", others.len())
+                format!("{usual} ({} cells {least} to {most})", others.len())
             }
             (Some(_), Some(_)) => {
                 let named: Vec<String> = others.iter().map(|(name, n)| format!("{name} {n}")).collect();
-                format!("{state} {usual} ({})", named.join(", "))
+                format!("{usual} ({})", named.join(", "))
             }
-            _ => format!("{state} {usual}"),
+            _ => usual.to_string(),
         }
     };
-    samples(cells).into_iter().map(in_words).collect::<Vec<_>>().join(", ")
+    let mut groups: Vec<(String, Vec<State>)> = Vec::new();
+    for (state, words) in samples(cells).into_iter().map(|samples| (samples.state, in_words(samples))) {
+        match groups.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, states)) => states.push(state),
+            None => groups.push((words, vec![state])),
+        }
+    }
+    // What holds for most states is told once, where there are many.
+    let in_groups = |(words, states): (String, Vec<State>)| match states.as_slice() {
+        [first, .., last] if states.len() > MOST_NAMED => {
+            format!("{} states from {first} to {last} {words} each", states.len())
+        }
+        states => states.iter().map(|state| format!("{state} {words}")).collect::<Vec<_>>().join(", "),
+    };
+    groups.into_iter().map(in_groups).collect::<Vec<_>>().join(", ")
 }
 
 /// Below this the way back counts as immediate.

@@ -244,7 +244,11 @@ pub(super) fn report() -> Report {
         run: "a1b2c3".to_owned(),
         seed: 42,
         wall_us: 4_312_000,
-        server: ServerInfo { name: "redis-server".to_owned(), version: "7.0.15".to_owned() },
+        server: ServerInfo {
+            name: "redis-server".to_owned(),
+            version: "7.0.15".to_owned(),
+            whose: crate::words::Whose::Owned,
+        },
         states: State::by_default().collect(),
         notes: vec!["samples were lowered from 50 to 20, as the open-file limit is 1024".to_owned()],
         services: vec![Service {

@@ -16,12 +16,14 @@ use crate::redis::states;
 
 /// Runs one healthy server.
 pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) -> Result<(), RunError> {
-    let mut server = run.workshop.start(batch.persistence).await?;
+    let mut server = run.servers.start(batch.persistence).await?;
     let target = &server.endpoint().clone();
     let casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
     let mut hand = Hand::on(target).await?;
     prepare::keys(&mut hand, &casts).await?;
-    let holding = states::enter(batch.state, &mut server, Duration::ZERO).await?;
+    prepare::canaries(&mut hand, &casts).await?;
+    let ready = states::prepare(batch.state, &server).await?;
+    let holding = states::enter(ready, &mut server, Duration::ZERO).await?;
     let mut cells = Vec::new();
     let mut chains = Vec::new();
     let mut clients: Vec<ProbeClient> = Vec::new();

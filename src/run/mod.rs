@@ -29,11 +29,12 @@ use crate::endpoint::Endpoint;
 use crate::kinds::ProbeId;
 use crate::observe::Observations;
 use crate::plan::Plan;
-use crate::redis::{ServerError, Workshop};
+use crate::redis::{ServerError, Servers};
 use crate::words::{Reply, State};
 
 use collect::Collected;
 use rooms::Rooms;
+use server::Hand;
 
 /// What a run tells whoever watches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +88,7 @@ const TRIES: usize = 3;
 /// What a run is carried out with.
 pub struct Run {
     plan: Arc<Plan>,
-    workshop: Arc<Workshop>,
+    servers: Servers,
     name: String,
     seed: u64,
     clock: Clock,
@@ -97,18 +98,18 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run of this plan on servers from this workshop. `name` is its identity in keys, `seed` begins everything
+    /// A run of this plan on these servers. `name` is its identity in keys, `seed` begins everything
     /// random in it, `events` is told how it goes.
     pub fn new(
         plan: Arc<Plan>,
-        workshop: Arc<Workshop>,
+        servers: Servers,
         name: String,
         seed: u64,
         events: Box<dyn Fn(Event) + Send + Sync>,
     ) -> Arc<Run> {
         let clock = Clock::start();
         let (next_probe, preparing) = (AtomicU64::new(0), Semaphore::new(PREPARING_AT_ONCE));
-        Arc::new(Run { plan, workshop, name, seed, clock, next_probe, preparing, events })
+        Arc::new(Run { plan, servers, name, seed, clock, next_probe, preparing, events })
     }
 
     /// Carries the plan out. What the deadline leaves undone is in the observations as not proven.
@@ -126,7 +127,7 @@ impl Run {
                 Err(_) => collected.fill_in(&self.plan, deadline),
             },
         }
-        Ok(collected.observations(&self.plan, self.workshop.binary().info.clone(), self.clock.now_us()))
+        Ok(collected.observations(&self.plan, self.servers.info().clone(), self.clock.now_us()))
     }
 
     async fn all(self: &Arc<Self>, collected: &Arc<Collected>) -> Result<(), RunError> {
@@ -174,4 +175,14 @@ impl Run {
         id.as_str().rsplit('-').next().hash(&mut hasher);
         self.seed ^ hasher.finish()
     }
+}
+
+/// Removes every key that carries the name of a run, and gives those that are there all the same: for a run that was
+/// called off before it could do so itself.
+///
+/// # Errors
+///
+/// Where the server does not answer.
+pub async fn clean(endpoint: &Endpoint, run: &str) -> Result<Vec<String>, RunError> {
+    Hand::on(endpoint).await?.clean(run).await
 }

@@ -20,11 +20,15 @@ use crate::clients::ProbeClient;
 use crate::kinds::Phase;
 use crate::observe::{Executed, Ledger};
 use crate::plan::Batch;
-use crate::redis::{Monitor, states};
+use crate::redis::{Monitor, Origin, Server, states};
+use crate::words::Keeps;
 
 /// What a state is allowed beyond the longest call that arithmetic allows, for a machine that is slow to run the
 /// probes. The state ends as soon as its last probe has, so this costs nothing.
 const MARGIN: Duration = Duration::from_secs(5);
+
+/// How long clients may take to connect again where the state began by closing their connections.
+const SETTLED_WITHIN: Duration = Duration::from_millis(500);
 
 /// How many probes begin in the same millisecond: their timeouts run out together as well, and each waits for those
 /// before it to be dealt with.
@@ -45,24 +49,36 @@ pub(super) async fn run(
     collected: &Collected,
 ) -> Result<bool, RunError> {
     // Starting a server is waiting, not work. The semaphore is never closed.
-    let mut server = run.workshop.start(batch.persistence).await?;
+    let mut server = run.servers.start(batch.persistence).await?;
     let preparing = run.preparing.acquire().await;
     let target = &server.endpoint().clone();
     let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
     let mut hand = Hand::on(target).await?;
     prepare::keys(&mut hand, &casts).await?;
+    // What is written from here on is what a failover loses.
+    let state = states::prepare(batch.state, &server).await?;
+    prepare::canaries(&mut hand, &casts).await?;
     drop(hand);
     let give_up = run.plan.give_up;
-    let mut ledger = Ledger::new(true);
-    casts.iter().flat_map(|cast| &cast.before).for_each(|step| ledger.prepared_step(step));
+    let keeps = batch.state.facts().keeps;
+    let mut ledger = Ledger::new(server.lists_what_ran());
+    if keeps != Keeps::Nothing {
+        casts.iter().flat_map(|cast| &cast.before).for_each(|step| ledger.prepared_step(step));
+    }
 
     let wanted = casts.iter().flat_map(|cast| cast.clients.iter().cloned()).collect();
-    let mut clients = prepare::clients(run, target, wanted).await?.into_iter();
+    let mut clients = match batch.state.is_cold() {
+        true => prepare::cold_clients(run, target, wanted),
+        false => prepare::clients(run, target, wanted).await?,
+    }
+    .into_iter();
     // The scenarios go out to be played together, and come back to their casts in order.
     let counts: Vec<usize> = casts.iter().map(|cast| cast.scenes.len()).collect();
     let staged = casts.iter_mut().flat_map(|cast| cast.scenes.drain(..)).collect();
     let (staged, sent) = side_by_side::play(run, target, staged, Phase::Before).await?;
-    sent.iter().for_each(|step| ledger.prepared_step(step));
+    if keeps == Keeps::All {
+        sent.iter().for_each(|step| ledger.prepared_step(step));
+    }
     let mut staged = staged.into_iter();
     for (cast, count) in casts.iter_mut().zip(counts) {
         cast.scenes.extend(staged.by_ref().take(count));
@@ -74,12 +90,16 @@ pub(super) async fn run(
             ready.push((job, part, own));
         }
     }
-    let mut monitor =
-        Monitor::open(target).await.map_err(|error| RunError::Monitor { at: target.clone(), error })?;
+    let mut monitor = monitor_on(&server).await?;
     // Where nobody waits, the state too is work.
     let work = preparing.ok().filter(|_| batch.bound.is_zero());
 
-    let holding = states::enter(batch.state, &mut server, batch.bound + MARGIN).await?;
+    let bound = server.longest_pause().unwrap_or(Duration::MAX).min(batch.bound + MARGIN);
+    let holding = states::enter(state, &mut server, bound).await?;
+    if holding.is_another_life() {
+        monitor = monitor_on(&server).await?;
+    }
+    let settles = holding.takes_new_connections();
     (run.events)(Event::StateBegins(batch.state));
     let jitter = Jitter::start();
     let began = Instant::now();
@@ -89,6 +109,11 @@ pub(super) async fn run(
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         playing.spawn(async move {
+            if settles {
+                for client in &mut own {
+                    client.settle(SETTLED_WITHIN).await;
+                }
+            }
             let outcome = part.play(&mut own, give_up).await;
             Acted { job, index, part, outcome, clients: own, awake: false }
         });
@@ -120,13 +145,16 @@ pub(super) async fn run(
     (run.events)(Event::StateEnded(batch.state));
 
     // A stopped server ran nothing of what was sent to it, and its monitor ended with it.
-    let _ = monitor.ping(Duration::from_secs(10)).await;
-    for line in monitor.since(0) {
-        if let Some(port) = line.port() {
-            ledger.enter(&Executed { port, words: line.words() });
+    if let Some(mut monitor) = monitor {
+        let _ = monitor.ping(Duration::from_secs(10)).await;
+        for line in monitor.since(0) {
+            match line.origin {
+                Origin::Client(addr) => ledger.enter(Executed::By(addr.port()), &line.words()),
+                Origin::Script => ledger.enter(Executed::ByScript, &line.words()),
+                Origin::Other(_) => {}
+            }
         }
     }
-    drop(monitor);
     // On one connection calls are settled in the order in which they were made, and an operation's own probes come
     // before the scenarios' for its way back.
     acted.sort_by_key(|acted| acted.index);
@@ -139,6 +167,15 @@ pub(super) async fn run(
     Aftermath { run, batch, casts, acted, witnessed, answers_since }.settle(&server, collected).await?;
     server.shutdown().await;
     Ok(true)
+}
+
+/// What lists every command that runs, where the server may be asked to.
+async fn monitor_on(server: &Server) -> Result<Option<Monitor>, RunError> {
+    if !server.lists_what_ran() {
+        return Ok(None);
+    }
+    let monitor = Monitor::open(server.endpoint()).await;
+    monitor.map(Some).map_err(|error| RunError::Monitor { at: server.endpoint().clone(), error })
 }
 
 /// A part that was played, with the clients that it holds until the end.

@@ -19,8 +19,6 @@ const OPENING_AT_ONCE: usize = 128;
 /// Puts the keys there that the probes need, and loads the scripts that they will send.
 pub(super) async fn keys(hand: &mut Hand, casts: &[Cast]) -> Result<(), RunError> {
     hand.prepare(casts.iter().flat_map(|cast| &cast.before)).await?;
-    let canaries = casts.iter().flat_map(|cast| &cast.scenes).map(|scene| scene.canary.as_str());
-    hand.send("keys", canaries.map(|canary| vec!["SET", canary, "1"])).await?;
     let mut sources: Vec<&str> = Vec::new();
     for step in casts.iter().flat_map(Cast::steps) {
         if let Command::Script { source, .. } = &step.command
@@ -30,6 +28,22 @@ pub(super) async fn keys(hand: &mut Hand, casts: &[Cast]) -> Result<(), RunError
         }
     }
     hand.send("a script", sources.into_iter().map(|source| vec!["SCRIPT", "LOAD", source])).await
+}
+
+/// Puts a key there for each scenario that nobody touches: where it is gone, the server lost it.
+pub(super) async fn canaries(hand: &mut Hand, casts: &[Cast]) -> Result<(), RunError> {
+    let canaries = casts.iter().flat_map(|cast| &cast.scenes).map(|scene| scene.canary.as_str());
+    hand.send("keys", canaries.map(|canary| vec!["SET", canary, "1"])).await
+}
+
+/// Clients that will connect with their first call, one for each entry, in order.
+pub(super) fn cold_clients(
+    run: &Arc<Run>,
+    target: &Endpoint,
+    wanted: Vec<(Arc<Client>, ProbeId)>,
+) -> Vec<ProbeClient> {
+    let cold = |(client, id)| ProbeClient::cold(client, target.clone(), run.clock, run.client_seed(&id));
+    wanted.into_iter().map(cold).collect()
 }
 
 /// Connected clients, one for each entry, in order.

@@ -34,7 +34,7 @@ impl Hand {
         let opening = multiplexed(endpoint, Handshake::Setinfo, config);
         let opened = tokio::time::timeout(PATIENCE, opening).await;
         match opened.unwrap_or(Err(Reply::TimedOut(Phase::Connect))) {
-            Ok((connection, ..)) => Ok(Hand { endpoint: endpoint.clone(), connection }),
+            Ok(opened) => Ok(Hand { endpoint: endpoint.clone(), connection: opened.redis }),
             Err(reply) => {
                 let what = "a connection of the audit's own";
                 Err(RunError::Prepare { at: endpoint.clone(), what, reply })

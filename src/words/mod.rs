@@ -14,6 +14,6 @@ pub use finding::{Basis, Code, Finding, Harm, Severity, Verdict};
 pub use human::{declared, exact_us, human_us, micros};
 pub(crate) use human::{millis, seconds};
 pub use place::{Place, Span};
-pub use reply::{Answer, Decision, Evidence, KnownFrom, OutagePolicy, Phase, Reply};
-pub use state::{By, Form, State, StateFacts, Waits};
+pub use reply::{Answer, Decision, Evidence, KnownFrom, OutagePolicy, Phase, Reply, Whose};
+pub use state::{By, Form, Keeps, Parameter, ParameterSpec, State, StateFacts, Waits};
 pub use tri::Tri;

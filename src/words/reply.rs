@@ -36,6 +36,8 @@ pub enum Reply {
     Refused,
     /// The connection broke under the command.
     Reset,
+    /// The server took the connection, said that it has too many clients, and closed it. Most clients tell this as a reset.
+    TooManyClients,
     /// There was no connection, and the client's settings do not make it wait for one.
     NotConnected,
     /// Redis answered with an error; this is its code, such as `OOM` or `ERR`.
@@ -63,6 +65,7 @@ impl Reply {
             Reply::TimedOut(Phase::Command) => "timed out",
             Reply::Refused => "refused",
             Reply::Reset => "reset",
+            Reply::TooManyClients => "too many clients",
             Reply::NotConnected => "not connected",
             Reply::Rejected { code, .. } => code,
             Reply::NeverReturned => "never returned",
@@ -170,6 +173,16 @@ impl Evidence {
             Evidence::Simulated => "simulated",
         }
     }
+}
+
+/// On whose server something was observed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whose {
+    /// On one that the audit started itself, alone on it.
+    Owned,
+    /// On one that existed before, and goes on.
+    Attached,
 }
 
 /// How the author of a policy file knows what it declares.

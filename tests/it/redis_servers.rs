@@ -8,7 +8,7 @@ use redis_outage_audit::redis::{ServerBinary, ServerError, Workshop, open_file_l
 use tokio::net::TcpSocket;
 
 use crate::processes::{runs, until};
-use crate::support::{Client, ask, audit, binary, script, server, workshop};
+use crate::support::{Client, Listens, ask, audit, binary, script, server, workshop};
 
 /// A stand-in for a server program: says a version, then runs this.
 async fn stand_in(dir: &Path, text: &str) -> std::sync::Arc<Workshop> {
@@ -29,7 +29,7 @@ async fn a_server_answers_as_soon_as_it_is_handed_over_and_is_gone_after_shutdow
     assert!(addr.ip().is_loopback());
     assert_eq!(ask(addr, "PING").await, "+PONG\r\n");
     assert!(server.max_clients() >= 1_000.min(open_file_limit() as usize / 2), "{}", server.max_clients());
-    let dir = server.dir().to_owned();
+    let dir = server.own().unwrap().dir().to_owned();
     server.shutdown().await;
     assert!(!runs(pid) && !dir.exists());
     assert!(tokio::net::TcpStream::connect(addr).await.is_err());
@@ -84,7 +84,7 @@ async fn a_killed_server_without_persistence_comes_back_empty() {
 async fn a_killed_server_with_snapshots_keeps_what_the_last_one_holds() {
     let mut server = server(Persistence::Rdb).await;
     assert_eq!(ask(server.addr(), "SET a 1").await, "+OK\r\n");
-    let snapshot = server.dir().join("dump.rdb");
+    let snapshot = server.own().unwrap().dir().join("dump.rdb");
     assert!(until(Duration::from_secs(10), || snapshot.exists()), "no snapshot came by itself");
     assert_eq!(ask(server.addr(), "SET b 1").await, "+OK\r\n");
     server.kill().await.unwrap();

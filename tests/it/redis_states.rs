@@ -2,34 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use redis_outage_audit::observe::Proof;
 use redis_outage_audit::policy::Persistence;
-use redis_outage_audit::redis::states::{self, Left};
+use redis_outage_audit::redis::states;
 use redis_outage_audit::redis::{Monitor, Server};
 use redis_outage_audit::words::State;
 
 use crate::processes::runs;
-use crate::support::{Client, ask, binary, server};
+use crate::support::{Client, Listens, ask, binary, enter_for, held, not_proven, server};
 
 const BOUND: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(250);
 
-fn held(left: &Left) -> &str {
-    match &left.proof {
-        Proof::Held(shown) => shown,
-        Proof::NotProven(why) => panic!("not proven: {why}"),
-    }
-}
-
-fn not_proven(left: &Left) -> &str {
-    match &left.proof {
-        Proof::Held(shown) => panic!("it did not hold, and still: {shown}"),
-        Proof::NotProven(why) => why,
-    }
-}
-
 async fn enter(state: State, server: &mut Server) -> states::Holding {
-    states::enter(state, server, BOUND).await.unwrap()
+    enter_for(state, server, BOUND).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,7 +126,7 @@ async fn a_pause_that_somebody_lifts_and_renews_between_two_looks_is_not_proven(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pause_whose_bound_runs_out_before_the_last_probe_is_not_proven() {
     let mut server = server(Persistence::None).await;
-    let holding = states::enter(State::Paused, &mut server, Duration::from_millis(150)).await.unwrap();
+    let holding = enter_for(State::Paused, &mut server, Duration::from_millis(150)).await;
     tokio::time::sleep(Duration::from_millis(600)).await;
     let left = holding.leave(&mut server).await;
     not_proven(&left);
@@ -172,7 +157,7 @@ async fn a_pause_that_the_server_refuses_is_not_proven_and_leaves_the_server_alo
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pause_that_is_dropped_instead_of_left_ends_at_its_bound() {
     let mut server = server(Persistence::None).await;
-    let holding = states::enter(State::Paused, &mut server, 2 * SHORT).await.unwrap();
+    let holding = enter_for(State::Paused, &mut server, 2 * SHORT).await;
     drop(holding);
     assert_eq!(ask(server.addr(), "PING").await, "+PONG\r\n");
 }
@@ -201,7 +186,7 @@ async fn a_stopped_server_that_somebody_starts_again_behind_our_back_is_not_prov
     let holding = enter(State::Stopped, &mut server).await;
     let mut intruder = tokio::process::Command::new(binary().await.path)
         .args(["--bind", "127.0.0.1", "--save", "", "--port", &server.addr().port().to_string()])
-        .current_dir(server.dir())
+        .current_dir(server.own().unwrap().dir())
         .stdout(std::process::Stdio::null())
         .kill_on_drop(true)
         .spawn()

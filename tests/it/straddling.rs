@@ -150,3 +150,53 @@ fn a_lock_that_its_taker_was_told_it_did_not_get_is_held_by_nobody() {
         .expect("the lock that both attempts were refused");
     assert!(inside.contains("its caller was told: no"), "{inside}");
 }
+
+/// Every kind in a frozen process, with clients that close their connection on a timeout and try again.
+fn frozen() -> &'static Report {
+    static REPORT: OnceLock<Report> = OnceLock::new();
+    REPORT.get_or_init(|| {
+        let mut policies = CLIENT.replace("handshake: none", "connect_timeout: 300ms");
+        for (name, fields) in KINDS {
+            let key =
+                if fields.contains("custom") { String::new() } else { format!("key: 'x:{name}:${{id}}', ") };
+            let _ = writeln!(policies, "  - {{name: {name}, {key}{fields}, on_outage: propagate}}");
+        }
+        let folder = Folder::with(&policies);
+        let (_, report) = folder.report(&["--samples", "8", "--states", "frozen"]);
+        shown::proven_and_clean(&report);
+        report
+    })
+}
+
+#[test]
+fn frozen_a_retry_on_a_new_connection_runs_beside_the_attempt_that_was_given_up() {
+    let twice = [
+        (Code::CountedTwice, vec!["limit.take", "steps.take"]),
+        (Code::JobQueuedTwice, vec!["queue.push", "move.push"]),
+        (Code::DoubleExecution, vec!["visits.bump"]),
+    ];
+    for (code, wanted) in twice {
+        shown::only(frozen(), code, State::Frozen, &wanted);
+        for finding in findings(frozen(), code, State::Frozen) {
+            assert!(finding.observed.contains("the state ending inside the call"), "{}", finding.observed);
+            assert!(finding.cause.contains("even where the client has closed"), "{}", finding.cause);
+        }
+    }
+}
+
+#[test]
+fn frozen_set_nx_says_no_to_its_own_attempt_and_getdel_loses_the_token() {
+    let wanted = [
+        "heartbeat.claim",
+        "idempotency.reserve",
+        "lock.acquire",
+        "lock.release",
+        "token.consume",
+        "queue.pop",
+        "move.pop",
+    ];
+    shown::only(frozen(), Code::WrongNegative, State::Frozen, &wanted);
+    shown::only(frozen(), Code::TokenLost, State::Frozen, &["token.consume"]);
+    let lost = findings(frozen(), Code::TokenLost, State::Frozen).next().unwrap();
+    assert!(lost.observed.contains("the token is burned"), "{}", lost.observed);
+}

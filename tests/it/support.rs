@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use redis_outage_audit::observe::Proof;
 use redis_outage_audit::policy::Persistence;
+use redis_outage_audit::redis::states::{self, Holding, Left};
 use redis_outage_audit::redis::{Server, ServerBinary, Workshop};
+use redis_outage_audit::words::State;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -21,12 +24,53 @@ pub async fn binary() -> ServerBinary {
     ServerBinary::find(given.as_deref()).await.unwrap()
 }
 
+/// Whether the tests' server is older than 7.0, on which scripts are rejected otherwise, and which can't load slowly.
+pub fn is_older_than_7() -> bool {
+    let given = std::env::var("AUDIT_TEST_REDIS_SERVER").unwrap_or_default();
+    let program = if given.is_empty() { "redis-server".to_owned() } else { given };
+    let said = std::process::Command::new(program).arg("--version").output();
+    said.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains(" v=6."))
+}
+
 pub async fn workshop() -> Arc<Workshop> {
     Workshop::open(binary().await, audit()).await.unwrap()
 }
 
 pub async fn server(persistence: Persistence) -> Server {
     workshop().await.start(persistence).await.unwrap()
+}
+
+/// Where a server listens; those of the tests do so on loopback.
+pub trait Listens {
+    fn addr(&self) -> SocketAddr;
+}
+
+impl Listens for Server {
+    fn addr(&self) -> SocketAddr {
+        self.endpoint().addr().unwrap()
+    }
+}
+
+/// Puts a server into a state.
+pub async fn enter_for(state: State, server: &mut Server, bound: Duration) -> Holding {
+    let ready = states::prepare(state, server).await.unwrap();
+    states::enter(ready, server, bound).await.unwrap()
+}
+
+/// What showed that the state held.
+pub fn held(left: &Left) -> &str {
+    match &left.proof {
+        Proof::Held(shown) => shown,
+        Proof::NotProven(why) => panic!("not proven: {why}"),
+    }
+}
+
+/// What spoke against the state.
+pub fn not_proven(left: &Left) -> &str {
+    match &left.proof {
+        Proof::Held(shown) => panic!("it did not hold, and still: {shown}"),
+        Proof::NotProven(why) => why,
+    }
 }
 
 /// A bare client.

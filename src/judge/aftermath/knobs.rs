@@ -1,6 +1,6 @@
 //! What to change about what an outage leaves behind.
 
-use crate::words::Code;
+use crate::words::{Code, Keeps, State};
 
 /// The setting or the design to turn.
 pub(super) fn knob(code: Code) -> &'static str {
@@ -38,5 +38,20 @@ pub(super) fn knob(code: Code) -> &'static str {
         Code::DuplicateRun => "protect the operation at its own store (a unique constraint)",
         Code::SessionLost => "keep sessions where they outlive an outage",
         _ => "see `audit explain`",
+    }
+}
+
+/// What to change where the server lost what was stored.
+pub(super) fn data_lost(state: State) -> &'static str {
+    match state.facts().keeps {
+        Keeps::All => {
+            "an append-only file on the server (`persistence: aof`), or a use that can lose its keys"
+        }
+        Keeps::Nothing => {
+            "persistence on the server, and a use that can lose its keys: a new server begins empty"
+        }
+        Keeps::AllButTheLast => {
+            "WAIT after a write that must not be lost, a store with synchronous replication, or a use that can lose its last keys"
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::found::{Found, Subject};
 use super::proof::Believable;
 use crate::observe::{Cell, CellKey, Recovery, Scene, SceneKey, Timing};
 use crate::policy::{OnTimeout, PolicyFile, Use};
-use crate::words::{Basis, Code, State, Waits, declared, human_us};
+use crate::words::{Basis, Code, Keeps, State, Waits, declared, human_us};
 
 /// A departure of one run of a scenario, or of one probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,12 +84,14 @@ fn of_scene(file: &PolicyFile, key: SceneKey, runs: &[&Scene], believable: &Beli
             state: Some(key.state),
             at: used.at,
             basis: Code::DataLostWithServer.basis(),
-                seen: None,
+            seen: None,
             declared: "what was stored before is there afterwards".to_owned(),
             observed: "a key that nobody touched is gone".to_owned(),
-            cause: "the server keeps no data that survives it; what else the scenario shows afterwards is the server's doing, and is not judged"
-                .to_owned(),
-            knob: "an append-only file on the server (`persistence: aof`), or a use that can lose its keys".to_owned(),
+            cause: format!(
+                "{}; what else the scenario shows afterwards is the server's doing, and is not judged",
+                why_it_is_lost(key.state)
+            ),
+            knob: knobs::data_lost(key.state).to_owned(),
         }];
     }
     let each: Vec<Vec<Departure>> = runs
@@ -104,6 +106,14 @@ fn of_scene(file: &PolicyFile, key: SceneKey, runs: &[&Scene], believable: &Beli
         .collect();
     let scaled = runs.iter().map(|run| run.scaled).max().unwrap_or(1);
     counted(used, key.use_index, key.state, &conditions(key.timing, scaled), &each, believable)
+}
+
+/// Why what was stored is gone.
+fn why_it_is_lost(state: State) -> &'static str {
+    match state.facts().keeps {
+        Keeps::All => "the server keeps no data that survives it",
+        Keeps::AllButTheLast | Keeps::Nothing => state.facts().fate,
+    }
 }
 
 /// What a reader has to know of the runs beside their number.
@@ -167,6 +177,7 @@ fn cause(used: &Use, state: State) -> String {
     let facts = state.facts();
     let cause = match (facts.waits, used.client.on_timeout) {
         _ if !state.is_outage() => "no outage is needed for it",
+        _ if state.is_cold() => facts.fate,
         (Waits::Paused | Waits::Writes, OnTimeout::Keep) => {
             "`on_timeout: keep`: a command that timed out stays on its connection and runs when the server goes on"
         }

@@ -7,9 +7,10 @@ use super::uses::{Draft, FileLayer};
 use super::{Check, Map, listed};
 use crate::policy::problem::Problems;
 use crate::policy::yaml::{Node, Value};
-use crate::policy::{Persistence, PolicyFile, Source};
+use crate::policy::{PolicyFile, Source};
 
-const FIELDS: [&str; 8] = ["version", "service", "server", "client", "budget", "uses", "requests", "rules"];
+const FIELDS: [&str; 9] =
+    ["version", "service", "server", "client", "budget", "states", "uses", "requests", "rules"];
 
 /// The version of policy files that is read.
 const VERSION: i128 = 1;
@@ -25,18 +26,21 @@ pub(in crate::policy) fn document(source: &Arc<Source>, root: &Node) -> Result<P
     let service = check
         .required(&map, "the file", "service", "my-service")
         .and_then(|node| check.text(node, "`service`"));
-    let persistence = map.get("server").and_then(|node| check.server(node));
+    let server = map.get("server").map(|node| check.server(node)).unwrap_or_default();
     let layer = FileLayer {
         client: map.get("client").map(|node| check.client(node)).unwrap_or_default(),
         budget: map.get("budget").map(|node| check.budget(node)).unwrap_or_default(),
     };
     let drafts = check.uses(&map, &layer);
     let requests = check.requests(&map, &drafts);
+    let states = map.get("states").map(|node| check.states(node, &drafts)).unwrap_or_default();
     let rules = map.get("rules").map(|node| check.rules(node)).unwrap_or_default();
     check.finish(PolicyFile {
         source: Arc::clone(source),
         service: service.unwrap_or_default(),
-        persistence: persistence.unwrap_or_default(),
+        persistence: server.persistence,
+        hooks: server.hooks,
+        states,
         uses: drafts.into_iter().filter_map(|draft| draft.built).collect(),
         requests,
         rules,
@@ -55,12 +59,6 @@ impl Check {
             }
             other => self.wrong_type(node.at, "`version`", &format!("the number {VERSION}"), other),
         }
-    }
-
-    fn server(&mut self, node: &Node) -> Option<Persistence> {
-        let map = self.map(node, "`server`")?;
-        self.only(&map, "`server`", &["persistence"]);
-        self.word(map.get("persistence")?, "`persistence`", Persistence::ALL)
     }
 
     fn uses(&mut self, map: &Map<'_>, layer: &FileLayer) -> Vec<Draft> {

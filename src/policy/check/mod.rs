@@ -12,6 +12,8 @@ mod kind_fields;
 mod operations;
 mod requests;
 mod scalar;
+mod server;
+mod states;
 mod uses;
 
 use std::sync::Arc;

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::{HEAD, file_with, good, lock_with};
 use crate::kinds::{Kind, ProbeId};
 use crate::policy::{Backend, Backoff, Handshake, OnTimeout, Persistence, Reconnect, Then};
-use crate::words::{Code, KnownFrom, OutagePolicy, Severity, State};
+use crate::words::{Code, KnownFrom, OutagePolicy, Parameter, Severity, State};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -171,4 +171,26 @@ fn anchors_and_merge_keys_work() {
     ));
     assert_eq!(file.uses[1].name, "b");
     assert_eq!(file.uses[1].fields.duration("ttl"), Some(MS(4000)));
+}
+
+#[test]
+fn a_file_that_names_no_states_is_about_the_default_ones_and_one_that_does_about_those_and_healthy() {
+    let of = |states: &str| good(&file_with(states)).audited_states();
+    assert_eq!(of(""), [State::Healthy, State::Paused, State::Stopped]);
+    assert_eq!(of("states: [frozen, busy]\n"), [State::Healthy, State::Frozen, State::Busy]);
+    assert_eq!(of("states: [healthy]\n"), [State::Healthy]);
+}
+
+#[test]
+fn a_state_has_the_parameters_that_the_file_sets_and_the_defaults_of_the_others() {
+    let file =
+        good(&file_with("states: [paused, {slow: {latency: 300ms, scope: l}}, {flapping: {failures: 4}}]\n"));
+    let slow = file.state(State::Slow).unwrap();
+    assert_eq!(slow.parameter("latency"), Some(Parameter::Duration(MS(300))));
+    assert_eq!(slow.parameter("jitter"), Some(Parameter::Duration(MS(0))));
+    assert_eq!(slow.parameter("failures"), None, "of another state");
+    assert_eq!(slow.scope, Some(0));
+    assert_eq!(file.state(State::Flapping).unwrap().parameter("failures"), Some(Parameter::Count(4)));
+    assert_eq!(file.state(State::Paused).unwrap().scope, None);
+    assert!(file.state(State::Frozen).is_none());
 }

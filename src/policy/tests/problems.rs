@@ -155,7 +155,7 @@ fn requests_name_uses_and_operations_that_are_there() {
     says(&field("rate: 0"), &["`rate` is 0", "above 0"]);
     says(&field("rate: -1.5"), &["`rate` is -1.5"]);
     says(&field("threads: 0"), &["`threads` is 0"]);
-    says(&field("budget: {frozen: 1s}"), &["no state `frozen`", "`paused`"]);
+    says(&field("budget: {thawed: 1s}"), &["no state `thawed`", "`paused`"]);
 }
 
 #[test]
@@ -289,4 +289,44 @@ fn a_use_of_an_unknown_kind_is_still_searched_for_misspelt_fields() {
 fn a_misspelt_field_is_not_told_as_missing_too() {
     says(&lock_with("").replace("ttl: 30s", "tll: 30s"), &["no field `tll`", "did you mean `ttl`?"]);
     says(&file_with("").replace("service: s", "servise: s"), &["did you mean `service`?"]);
+}
+
+#[test]
+fn states_are_known_stand_once_and_take_what_they_take() {
+    let states = |states: &str| file_with(&format!("states: {states}\n"));
+    says(&states("[frosen]"), &["no state `frosen`", "did you mean `frozen`?"]);
+    says(&states("[]"), &["`states` is empty"]);
+    says(&states("paused"), &["expected a list"]);
+    says(&states("[paused, stopped, paused]"), &["`paused` stands twice"]);
+    says(&states("[{slow: {latency: 1s}}, slow]"), &["`slow` stands twice"]);
+    says(&states("[{slow: {latancy: 1s}}]"), &["no field `latancy`", "did you mean `latency`?"]);
+    says(&states("[{slow: {latency: 5}}]"), &["`latency` of `slow`"]);
+    says(&states("[{flapping: {failures: many}}]"), &["`failures` of `flapping`"]);
+    says(&states("[{paused: {scope: l}}]"), &["no field `scope`"]);
+    says(&states("[{slow: {scope: k}}]"), &["no use `k`"]);
+    says(&states("[{slow: {}, paused: {}}]"), &["one name"]);
+    says(&states("[7]"), &["its name"]);
+}
+
+#[test]
+fn hooks_are_programs_with_arguments_as_they_are_written() {
+    let with = |server: &str| format!("{HEAD}server: {server}\n{}", &lock_with("")[HEAD.len()..]);
+    for (server, parts) in [
+        ("{hooks: [stop]}", &["`hooks` is a list", "a map"][..]),
+        ("{hooks: {stop: [a]}}", &["`hooks` has no `start`", "[docker, start, redis]"]),
+        ("{hooks: {stop: docker stop redis, start: [a]}}", &["`stop` is the text", "a list"]),
+        ("{hooks: {stop: [], start: [a]}}", &["`stop` is empty"]),
+        ("{hooks: {stop: [a, [b]], start: [a]}}", &["an argument of `stop` is a list"]),
+        ("{hooks: {stop: [a], start: [a], within: 5}}", &["`within` has no unit"]),
+        ("{hooks: {stop: [a], start: [a], witin: 5s}}", &["did you mean `within`?"]),
+        ("{hook: {stop: [a], start: [a]}}", &["did you mean `hooks`?"]),
+    ] {
+        says(&with(server), parts);
+    }
+    let file = super::good(&with("{hooks: {stop: [a, ' b  c', 7], start: [d]}}"));
+    let hooks = file.hooks.unwrap();
+    assert_eq!(
+        (hooks.stop, hooks.start.len()),
+        (vec!["a".to_owned(), " b  c".to_owned(), "7".to_owned()], 1)
+    );
 }

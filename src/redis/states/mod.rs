@@ -3,9 +3,26 @@
 //! Entering and leaving are proven, and so is everything in between: what can't be proven makes a
 //! [`Proof::NotProven`] with a sentence that says why, and the results that rest on it are then not believed.
 
+mod auth_rejected;
+mod busy;
+mod clients;
+mod configured;
+mod connections_killed;
+mod disk_failed;
+mod dump;
+mod failover;
+mod frozen;
 mod healthy;
+mod loading;
+mod look;
+mod no_replicas;
+mod out_of_memory;
 mod paused;
+mod read_only;
+mod replica_cut_off;
+mod restarted_empty;
 mod stopped;
+mod too_many_clients;
 mod watch;
 
 use std::time::{Duration, Instant};
@@ -14,28 +31,102 @@ use super::barrier::{BARRIER_WITHIN, barrier};
 use super::monitor_line::MonitorLine;
 use super::{Server, ServerError};
 use crate::observe::Proof;
-use crate::words::State;
+use crate::words::{By, State};
+use paused::Stops;
 
-/// Puts the server into a state, and returns once the state is proven to have begun.
+/// What has to be done to a healthy server before a state can be entered.
+#[derive(Debug)]
+pub struct Ready {
+    state: State,
+    replica: Option<failover::CutOff>,
+}
+
+/// Whether a server of the audit's own can be put into a state.
+pub fn can_enter(state: State) -> bool {
+    // The others are brought about in front of the server, by a proxy that is not there yet.
+    state.facts().by == By::Server
+}
+
+/// Prepares a server for a state. What is written to it from now on is what a failover loses.
+///
+/// # Errors
+/// Where the environment failed: a replica did not start, or did not follow.
+pub async fn prepare(state: State, server: &Server) -> Result<Ready, ServerError> {
+    let replica = match state {
+        State::FailoverLostWrite => Some(failover::cut_off(server.own()?).await?),
+        _ => None,
+    };
+    Ok(Ready { state, replica })
+}
+
+/// Puts the server into the state that it was prepared for, and returns once the state is proven to have begun; an event
+/// has then happened, and the server answers again.
 ///
 /// `bound` is the longest that the state may last; a pause ends by itself then, even if the audit is killed.
 /// A state whose beginning can't be proven is no error: it is held all the same, and says so when it is left.
 ///
 /// # Errors
-/// Where the environment failed: the server could not be killed, or its port not be held.
-pub async fn enter(state: State, server: &mut Server, bound: Duration) -> Result<Holding, ServerError> {
-    let held = match state {
+/// Where the environment failed: the server could not be killed or started again, or its port not be held.
+pub async fn enter(ready: Ready, server: &mut Server, bound: Duration) -> Result<Holding, ServerError> {
+    server.about_to_enter(ready.state).await?;
+    let held = match ready.state {
         State::Healthy => Held::Healthy(healthy::Healthy::enter(server).await),
-        State::Paused => Held::Paused(paused::Paused::enter(server, bound).await),
-        State::Stopped => Held::Stopped(stopped::Stopped::enter(server).await?),
-        _ => return Err(ServerError::NotYet(state)),
+        State::Paused | State::PausedCold => {
+            Held::Paused(paused::Paused::enter(server, bound, Stops::All).await)
+        }
+        State::WritesPaused => Held::Paused(paused::Paused::enter(server, bound, Stops::Writes).await),
+        State::Frozen | State::FrozenCold => Held::Frozen(frozen::Frozen::enter(server).await),
+        State::Stopped | State::NeverUp => Held::Stopped(stopped::Stopped::enter(server).await?),
+        State::RestartedEmpty => Held::RestartedEmpty(restarted_empty::RestartedEmpty::fire(server).await?),
+        State::FailoverLostWrite => match ready.replica {
+            Some(replica) => Held::Failover(failover::Failover::fire(server, replica).await?),
+            None => return Err(ServerError::NotYet(ready.state)),
+        },
+        State::ConnectionsKilled => {
+            Held::ConnectionsKilled(connections_killed::ConnectionsKilled::fire(server).await)
+        }
+        State::Loading => Held::Loading(loading::Loading::enter(server, bound).await?),
+        State::Busy => Held::Busy(busy::Busy::enter(server).await),
+        State::OutOfMemory
+        | State::ReadOnly
+        | State::ReplicaCutOff
+        | State::NoReplicas
+        | State::DiskFailed
+        | State::AuthRejected
+        | State::TooManyClients => match recipe(ready.state) {
+            Some(recipe) => Held::Configured(configured::Configured::enter(server, recipe).await),
+            None => return Err(ServerError::NotYet(ready.state)),
+        },
+        State::Slow | State::ReplyLost | State::CutMidReply | State::BlackHole | State::Flapping => {
+            return Err(ServerError::NotYet(ready.state));
+        }
     };
     Ok(Holding { held, entered: Instant::now() })
 }
 
+/// What a state is made of that is nothing but settings and commands.
+fn recipe(state: State) -> Option<configured::Recipe> {
+    match state {
+        State::OutOfMemory => Some(out_of_memory::RECIPE),
+        State::ReadOnly => Some(read_only::RECIPE),
+        State::ReplicaCutOff => Some(replica_cut_off::RECIPE),
+        State::NoReplicas => Some(no_replicas::RECIPE),
+        State::DiskFailed => Some(disk_failed::RECIPE),
+        State::AuthRejected => Some(auth_rejected::RECIPE),
+        State::TooManyClients => Some(too_many_clients::RECIPE),
+        _ => None,
+    }
+}
+
+/// The settings that a state changes through the server, in order.
+pub fn settings(state: State) -> Vec<&'static str> {
+    recipe(state).map(|recipe| recipe.changes()).unwrap_or_default()
+}
+
 /// A state that holds, until it is left.
 ///
-/// Dropping it does no harm: the witnesses end, a pause is bounded, and the server ends with its workshop.
+/// Dropping it does no harm: the witnesses end, a pause is bounded, and the server ends with its workshop. It can be left
+/// once, as leaving takes it, and not without having been entered.
 #[derive(Debug)]
 pub struct Holding {
     held: Held,
@@ -46,7 +137,14 @@ pub struct Holding {
 enum Held {
     Healthy(healthy::Healthy),
     Paused(paused::Paused),
+    Frozen(frozen::Frozen),
     Stopped(stopped::Stopped),
+    RestartedEmpty(restarted_empty::RestartedEmpty),
+    Failover(failover::Failover),
+    ConnectionsKilled(connections_killed::ConnectionsKilled),
+    Loading(loading::Loading),
+    Busy(busy::Busy),
+    Configured(configured::Configured),
 }
 
 /// A state that was left.
@@ -66,31 +164,59 @@ pub struct Left {
 type Verdict = Result<String, String>;
 
 impl Holding {
+    /// Whether another life of the server answers now than before, so that connections from before are gone.
+    pub fn is_another_life(&self) -> bool {
+        match &self.held {
+            Held::RestartedEmpty(_) | Held::Failover(_) => true,
+            Held::Loading(loading) => loading.began(),
+            _ => false,
+        }
+    }
+
+    /// Whether the state began by closing the connections of clients, and takes new ones: what it shows is what a client
+    /// is told that has had the time to connect again.
+    pub fn takes_new_connections(&self) -> bool {
+        match &self.held {
+            Held::Loading(loading) => loading.began(),
+            Held::Configured(configured) => configured.takes_new_connections(),
+            _ => false,
+        }
+    }
+
     /// Proves that the state held until now, ends it, and waits for the barrier.
     pub async fn leave(self, server: &mut Server) -> Left {
         let entered = self.entered;
-        let (verdict, held_for, ran, ended) = match self.held {
-            Held::Healthy(healthy) => {
-                let verdict = healthy.leave(server).await;
-                (verdict, entered.elapsed(), Vec::new(), Ok(Duration::ZERO))
-            }
+        let mut held_for = None;
+        let mut ran = Vec::new();
+        let mut still_paused = Duration::ZERO;
+        let (verdict, ended) = match self.held {
+            Held::Healthy(healthy) => (healthy.leave(server).await, Ok(())),
             Held::Paused(paused) => {
                 let end = paused.leave(entered).await;
-                (end.verdict, end.held_for, end.ran, Ok(end.still_paused))
+                (held_for, ran, still_paused) = (Some(end.held_for), end.ran, end.still_paused);
+                (end.verdict, Ok(()))
             }
+            Held::Frozen(frozen) => frozen.leave(server).await,
             Held::Stopped(stopped) => {
                 let verdict = stopped.leave(server).await;
-                let held_for = entered.elapsed();
-                (verdict, held_for, Vec::new(), server.start_again().await.map(|()| Duration::ZERO))
+                held_for = Some(entered.elapsed());
+                (verdict, server.start_again().await)
             }
+            Held::RestartedEmpty(restarted) => (restarted.leave(server).await, Ok(())),
+            Held::Failover(failover) => (failover.leave(server).await, Ok(())),
+            Held::ConnectionsKilled(killed) => (killed.leave(server).await, Ok(())),
+            Held::Loading(loading) => loading.leave(server).await,
+            Held::Busy(busy) => busy.leave(server).await,
+            Held::Configured(configured) => configured.leave(server).await,
         };
+        let held_for = held_for.unwrap_or_else(|| entered.elapsed());
         let barrier = match (ended, server.exited()) {
             // Nobody will answer, so nothing is waited for.
-            (Ok(_), Some(status)) => Err(ServerError::Barrier {
+            (Ok(()), Some(status)) => Err(ServerError::Barrier {
                 at: server.endpoint().clone(),
                 why: format!("its process ended ({status})"),
             }),
-            (Ok(still), None) => barrier(server.endpoint(), still + BARRIER_WITHIN).await,
+            (Ok(()), None) => barrier(server.endpoint(), still_paused + BARRIER_WITHIN).await,
             (Err(error), _) => Err(error),
         };
         let proof = match verdict {

@@ -17,7 +17,7 @@ use super::facts::{probes_of_rows, runs_of_requests, samples_in_words, states_in
 use super::output::{OutputError, write_whole};
 use super::{Report, markdown::grid::escape};
 use crate::text::clean;
-use crate::words::Evidence;
+use crate::words::{Evidence, Whose};
 
 /// Where the part of a document begins that belongs to the audit.
 pub const BEGIN: &str = "<!-- audit:begin -->";
@@ -80,6 +80,10 @@ pub fn check_writable(path: &Path) -> Result<(), WriteError> {
 fn legend(report: &Report) -> String {
     let rows = || report.services.iter().flat_map(|service| &service.rows);
     let server = format!("{} {}", clean(&report.server.name), clean(&report.server.version));
+    let server = match report.server.whose {
+        Whose::Owned => server,
+        Whose::Attached => format!("{server}, which was not the audit's own,"),
+    };
     let mut parts = vec![format!("Probed on {server} in the states {}.", states_in_words(&report.states))];
     let probes = probes_of_rows(rows());
     if !probes.is_empty() {

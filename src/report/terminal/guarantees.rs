@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 
+use super::grouped::{self, Group};
 use super::style::{HEAD, PLAIN, Paint, QUIET, mark as mark_sign, of_verdict};
 use super::table::{GAP, INDENT};
 use crate::report::{Loss, Service, UseCell, UseReport};
@@ -117,6 +118,9 @@ pub(super) fn render(service: &Service, states: &[State], to: usize, paint: Pain
         return String::new();
     }
     let label = LINES.iter().map(|(label, _)| width(label)).max().unwrap_or(0);
+    if grouped::is_wanted(states) {
+        return by_loss(service, &columns, label, (to, paint)) + &below(service, to, paint);
+    }
     let room = to.saturating_sub(INDENT + label);
     let mut rest = columns.as_slice();
     let mut tables = Vec::new();
@@ -130,7 +134,39 @@ pub(super) fn render(service: &Service, states: &[State], to: usize, paint: Pain
         rest = later;
         tables.push(lines(service, now, label, &widths(now, room), (to, paint)));
     }
-    let mut text = tables.join("\n");
+    tables.join("\n") + &below(service, to, paint)
+}
+
+/// The guarantees where there are many states: on each line of a use, the states in which the same was lost.
+fn by_loss(service: &Service, columns: &[Column], label: usize, (to, paint): (usize, Paint)) -> String {
+    let mut text = format!("{}\n", paint.paint(QUIET, "promise, and what became of it in which states"));
+    for (at, used) in service.uses.iter().enumerate() {
+        text.push_str(&group_line(used, to, paint));
+        for (line, (name, _)) in LINES.iter().enumerate() {
+            let mut groups: Vec<Group> = Vec::new();
+            for column in columns {
+                let shown = &column.cells[at][line];
+                let words = shown.words.join(" ");
+                match groups.iter_mut().find(|group| group.words == words && group.mark.0 == shown.mark) {
+                    Some(group) => group.states.push(column.state),
+                    None => {
+                        let calm = shown.mark == mark_sign(Verdict::Conforms);
+                        let style = if calm { PLAIN } else { shown.style };
+                        let mark = (shown.mark, shown.style, style);
+                        groups.push(Group { mark, words, states: vec![column.state] });
+                    }
+                }
+            }
+            let label = format!("{}{}{}", " ".repeat(INDENT), pad(name, label), " ".repeat(GAP));
+            text.push_str(&grouped::lines(&label, &groups, to, paint));
+        }
+    }
+    text
+}
+
+/// What stands below the table: what its marks mean, and what callers that come again add up to.
+fn below(service: &Service, to: usize, paint: Paint) -> String {
+    let mut text = String::new();
     let legend = "✓ kept, ✗ seen to be lost (in n of m runs), ~ lost by what is declared, ? not proven; +n: further codes, all of them below";
     text.extend(wrap(legend, to).iter().map(|line| format!("{}\n", paint.paint(QUIET, line))));
     for line in service.uses.iter().filter_map(repeats).flat_map(|line| wrap(&line, to)) {

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod findings;
+mod grouped;
 mod guarantees;
 mod requests;
 mod style;
@@ -18,7 +19,7 @@ use super::facts::{recoveries_in_words, states_in_words};
 use super::{Report, Service};
 use crate::policy::{Persistence, Source};
 use crate::text::{clean, shorten, width, wrap};
-use crate::words::{Evidence, Finding, Severity, Verdict, human_us};
+use crate::words::{Evidence, Finding, Severity, Verdict, Whose, human_us};
 
 /// The narrowest terminal that is written for; a narrower one wraps the lines itself.
 const NARROWEST: usize = 40;
@@ -67,7 +68,7 @@ fn render_service(
     let paint = Paint { color: options.color };
     let name = shorten(&clean(&service.name), options.width / 2);
     let rest =
-        format!("{} on {}, {}", clean(&service.file), server(report), persistence(service.persistence));
+        format!("{} on {}, {}", clean(&service.file), server(report), kept(report, service.persistence));
     let rest = shorten(&rest, options.width.saturating_sub(width(&name) + 2));
     let mut parts = vec![
         format!("{}  {}\n", paint.paint(HEAD, &name), paint.paint(QUIET, &rest)),
@@ -104,7 +105,11 @@ fn server(report: &Report) -> String {
     format!("{} {}", shorten(&clean(&report.server.name), 30), shorten(&clean(&report.server.version), 20))
 }
 
-fn persistence(persistence: Persistence) -> &'static str {
+/// How the data is kept, where that is the audit's doing.
+fn kept(report: &Report, persistence: Persistence) -> &'static str {
+    if report.server.whose == Whose::Attached {
+        return "which is not the audit's own";
+    }
     Persistence::ALL.iter().find(|(_, each)| *each == persistence).map_or("", |(word, _)| word)
 }
 

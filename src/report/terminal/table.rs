@@ -1,5 +1,6 @@
 //! The failure table: a group for each use, a line for each operation, a column for each state.
 
+use super::grouped::{self, Group};
 use super::style::{HEAD, PLAIN, Paint, QUIET, mark, of_severity, of_verdict};
 use crate::observe::Cost;
 use crate::policy::Backend;
@@ -71,6 +72,9 @@ pub(super) fn median(gave_up_us: Option<u64>, cost: Option<Cost>) -> String {
 
 /// The failure table of a service, in as many tables as its states need side by side.
 pub(super) fn render(service: &Service, states: &[State], to: usize, paint: Paint) -> String {
+    if grouped::is_wanted(states) {
+        return by_outcome(service, to, paint) + &samples_line(service, to, paint);
+    }
     let columns: Vec<StateColumn> =
         states.iter().map(|state| StateColumn::of(*state, &service.rows)).collect();
     let (outages, control): (Vec<_>, Vec<_>) =
@@ -105,6 +109,82 @@ pub(super) fn render(service: &Service, states: &[State], to: usize, paint: Pain
     let mut text = tables.join("\n");
     text.push_str(&samples_line(service, to, paint));
     text
+}
+
+/// The failure table where there are many states: below each operation, the states in which it came to the same.
+fn by_outcome(service: &Service, to: usize, paint: Paint) -> String {
+    let name = service.rows.iter().map(|row| width(&clean(&row.operation))).max().unwrap_or(0);
+    let name = name.min(to / 4).max(SHORTEST_NAME);
+    let mut text = format!("{}\n", paint.paint(QUIET, "operation, and what came of it in which states"));
+    let mut group = None;
+    for row in &service.rows {
+        if group != Some(&row.use_name) {
+            group = Some(&row.use_name);
+            text.push_str(&group_line(row, to, paint));
+        }
+        let operation = pad(&shorten(&clean(&row.operation), name), name);
+        let policy = row.declared.map_or(IN_MEMORY, OutagePolicy::name);
+        let undecided = row.declared == Some(OutagePolicy::Undecided);
+        let policy = paint.paint(if undecided { of_severity(Severity::Warn) } else { PLAIN }, policy);
+        let head = format!("{}{operation}{}{policy}", " ".repeat(INDENT), " ".repeat(GAP));
+        if row.backend == Backend::InMemory {
+            text.push_str(&format!("{head}{}{}\n", " ".repeat(GAP), shorten(&clean(&row.meaning), to / 2)));
+            continue;
+        }
+        text.push_str(&format!("{head}\n"));
+        text.push_str(&grouped::lines(&" ".repeat(2 * INDENT), &outcomes(row), to, paint));
+    }
+    text
+}
+
+/// The outcomes of an operation, each with the states that share it: the same verdict, the same decision, and costs that
+/// do not lie far apart.
+fn outcomes(row: &Row) -> Vec<Group> {
+    let mut cells: Vec<&CellReport> = row.cells.iter().collect();
+    cells.sort_by_key(|cell| (cell.gave_up_us(), cell.cost.map(|cost| cost.p50_us), cell.state));
+    let mut groups: Vec<Vec<&CellReport>> = Vec::new();
+    for cell in cells {
+        let same = groups.iter_mut().find(|group| {
+            group.first().is_some_and(|first| {
+                first.verdict == cell.verdict
+                    && first.outcome() == cell.outcome()
+                    && first.gave_up_us() == cell.gave_up_us()
+                    && first
+                        .cost
+                        .zip(cell.cost)
+                        .is_none_or(|(least, this)| is_near(least.p50_us, this.p50_us))
+            })
+        });
+        match same {
+            Some(group) => group.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    // In the states' own order again: the group of the earliest first.
+    groups.iter_mut().for_each(|group| group.sort_by_key(|cell| cell.state));
+    groups.sort_by_key(|group| group.first().map(|cell| cell.state));
+    groups.iter().filter_map(|group| outcome(group)).collect()
+}
+
+/// Whether two costs can be told as one: both too short to matter, or the larger no more than a quarter above.
+fn is_near(least: u64, other: u64) -> bool {
+    const SHORT_US: u64 = 100_000;
+    other <= SHORT_US || (least > SHORT_US && other <= least + least / 4)
+}
+
+fn outcome(group: &[&CellReport]) -> Option<Group> {
+    let first = group.first()?;
+    let of = |cell: &&&CellReport| cell.cost.map(|cost| cost.p50_us);
+    let least = group.iter().min_by_key(of)?;
+    let most = group.iter().max_by_key(of)?;
+    let (low, high) = (cost(least), cost(most));
+    let costs = if low == high { low } else { format!("{low} to {high}") };
+    let style = if first.verdict == Verdict::Conforms { PLAIN } else { of_verdict(first.verdict) };
+    Some(Group {
+        mark: (mark(first.verdict), of_verdict(first.verdict), style),
+        words: format!("{} {costs}", first.outcome()),
+        states: group.iter().map(|cell| cell.state).collect(),
+    })
 }
 
 fn lines(
