@@ -35,7 +35,9 @@ impl Glob {
                 [byte, after @ ..] => match one(pattern, *byte) {
                     Some(rest) => (pattern, key) = (rest, after),
                     None => match star {
-                        Some((rest, [_, later @ ..])) => (pattern, key, star) = (rest, later, Some((rest, later))),
+                        Some((rest, [_, later @ ..])) => {
+                            (pattern, key, star) = (rest, later, Some((rest, later)))
+                        }
                         _ => return false,
                     },
                 },

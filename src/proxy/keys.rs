@@ -19,31 +19,34 @@ pub(super) enum Keys {
 pub(super) fn keys_of(name: &[u8]) -> Keys {
     use Keys::{Behind, Counted, Nowhere, Range, SetUp};
     match name {
-        b"HELLO" | b"AUTH" | b"CLIENT" | b"SELECT" | b"RESET" | b"QUIT" | b"READONLY" | b"READWRITE" | b"ASKING"
-        | b"COMMAND" | b"INFO" => SetUp,
+        b"HELLO" | b"AUTH" | b"CLIENT" | b"SELECT" | b"RESET" | b"QUIT" | b"READONLY" | b"READWRITE"
+        | b"ASKING" | b"COMMAND" | b"INFO" => SetUp,
 
-        b"PING" | b"ECHO" | b"TIME" | b"DBSIZE" | b"ROLE" | b"LASTSAVE" | b"LOLWUT" | b"CONFIG" | b"ACL" | b"MODULE"
-        | b"LATENCY" | b"SLOWLOG" | b"DEBUG" | b"SAVE" | b"BGSAVE" | b"BGREWRITEAOF" | b"SHUTDOWN" | b"FAILOVER"
-        | b"REPLICAOF" | b"SLAVEOF" | b"REPLCONF" | b"SYNC" | b"PSYNC" | b"CLUSTER" | b"HOTKEYS" | b"COMMANDLOG" => Nowhere,
-        b"MULTI" | b"EXEC" | b"DISCARD" | b"UNWATCH" | b"WAIT" | b"WAITAOF" | b"SCRIPT" | b"FUNCTION" => Nowhere,
+        b"PING" | b"ECHO" | b"TIME" | b"DBSIZE" | b"ROLE" | b"LASTSAVE" | b"LOLWUT" | b"CONFIG" | b"ACL"
+        | b"MODULE" | b"LATENCY" | b"SLOWLOG" | b"DEBUG" | b"SAVE" | b"BGSAVE" | b"BGREWRITEAOF"
+        | b"SHUTDOWN" | b"FAILOVER" | b"REPLICAOF" | b"SLAVEOF" | b"REPLCONF" | b"SYNC" | b"PSYNC"
+        | b"CLUSTER" | b"HOTKEYS" | b"COMMANDLOG" => Nowhere,
+        b"MULTI" | b"EXEC" | b"DISCARD" | b"UNWATCH" | b"WAIT" | b"WAITAOF" | b"SCRIPT" | b"FUNCTION" => {
+            Nowhere
+        }
         b"KEYS" | b"SCAN" | b"RANDOMKEY" | b"FLUSHDB" | b"FLUSHALL" | b"SWAPDB" => Nowhere,
-        b"PUBLISH" | b"PUBSUB" | b"MONITOR" | b"SUBSCRIBE" | b"UNSUBSCRIBE" | b"PSUBSCRIBE" | b"PUNSUBSCRIBE" | b"PFSELFTEST" => Nowhere,
+        b"PUBLISH" | b"PUBSUB" | b"MONITOR" | b"SUBSCRIBE" | b"UNSUBSCRIBE" | b"PSUBSCRIBE"
+        | b"PUNSUBSCRIBE" | b"PFSELFTEST" => Nowhere,
 
-        b"DEL" | b"UNLINK" | b"EXISTS" | b"TOUCH" | b"WATCH" | b"MGET" | b"SDIFF" | b"SINTER" | b"SUNION" | b"SDIFFSTORE"
-        | b"SINTERSTORE" | b"SUNIONSTORE" | b"PFCOUNT" | b"PFMERGE" | b"SSUBSCRIBE" | b"SUNSUBSCRIBE" => Range(1, -1, 1),
+        b"DEL" | b"UNLINK" | b"EXISTS" | b"TOUCH" | b"WATCH" | b"MGET" | b"SDIFF" | b"SINTER" | b"SUNION"
+        | b"SDIFFSTORE" | b"SINTERSTORE" | b"SUNIONSTORE" | b"PFCOUNT" | b"PFMERGE" | b"SSUBSCRIBE"
+        | b"SUNSUBSCRIBE" => Range(1, -1, 1),
         b"MSET" | b"MSETNX" => Range(1, -1, 2),
-        b"RENAME" | b"RENAMENX" | b"COPY" | b"SMOVE" | b"LMOVE" | b"BLMOVE" | b"RPOPLPUSH" | b"BRPOPLPUSH" | b"LCS"
-        | b"ZRANGESTORE" | b"GEOSEARCHSTORE" => Range(1, 2, 1),
+        b"RENAME" | b"RENAMENX" | b"COPY" | b"SMOVE" | b"LMOVE" | b"BLMOVE" | b"RPOPLPUSH"
+        | b"BRPOPLPUSH" | b"LCS" | b"ZRANGESTORE" | b"GEOSEARCHSTORE" => Range(1, 2, 1),
         b"BLPOP" | b"BRPOP" | b"BZPOPMIN" | b"BZPOPMAX" => Range(1, -2, 1),
         b"BITOP" => Range(2, -1, 1),
         b"OBJECT" | b"MEMORY" | b"XGROUP" | b"XINFO" | b"PFDEBUG" => Range(2, 2, 1),
 
-        b"EVAL" | b"EVALSHA" | b"EVAL_RO" | b"EVALSHA_RO" | b"FCALL" | b"FCALL_RO" | b"BLMPOP" | b"BZMPOP" => {
-            Counted { count: 2, also: None }
-        }
-        b"LMPOP" | b"ZMPOP" | b"SINTERCARD" | b"ZINTERCARD" | b"ZDIFF" | b"ZINTER" | b"ZUNION" | b"MSETEX" => {
-            Counted { count: 1, also: None }
-        }
+        b"EVAL" | b"EVALSHA" | b"EVAL_RO" | b"EVALSHA_RO" | b"FCALL" | b"FCALL_RO" | b"BLMPOP"
+        | b"BZMPOP" => Counted { count: 2, also: None },
+        b"LMPOP" | b"ZMPOP" | b"SINTERCARD" | b"ZINTERCARD" | b"ZDIFF" | b"ZINTER" | b"ZUNION"
+        | b"MSETEX" => Counted { count: 1, also: None },
         b"ZDIFFSTORE" | b"ZINTERSTORE" | b"ZUNIONSTORE" => Counted { count: 2, also: Some(1) },
         b"XREAD" | b"XREADGROUP" => Behind("STREAMS"),
         b"MIGRATE" => Range(3, 3, 1),

@@ -85,7 +85,11 @@ impl Lane {
     ///
     /// # Errors
     /// What writing fails with, other than that no more is taken for now. All that waits is thrown away then.
-    pub(super) fn flush(&mut self, now: Instant, write: impl Fn(&[u8]) -> io::Result<usize>) -> io::Result<()> {
+    pub(super) fn flush(
+        &mut self,
+        now: Instant,
+        write: impl Fn(&[u8]) -> io::Result<usize>,
+    ) -> io::Result<()> {
         while self.is_due(now) {
             let Some(next) = self.waiting.front_mut() else { return Ok(()) };
             match write(&next.bytes[next.written..]) {

@@ -108,7 +108,8 @@ impl Request {
             self.counted = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
             return (self.counted.unwrap_or(0) == 0).then_some(Found::Spared);
         }
-        let in_scope = fault.scope.as_ref().is_none_or(|scope| text.len() <= LONGEST_KEY && scope.matches(text));
+        let in_scope =
+            fault.scope.as_ref().is_none_or(|scope| text.len() <= LONGEST_KEY && scope.matches(text));
         let (is_key, none_follow) = self.place(keys, words);
         if let Keys::Behind(word) = keys {
             self.behind |= text.eq_ignore_ascii_case(word.as_bytes());
@@ -147,8 +148,15 @@ impl Request {
 fn takes_no_turns(name: &[u8]) -> bool {
     matches!(
         name,
-        b"SUBSCRIBE" | b"PSUBSCRIBE" | b"SSUBSCRIBE" | b"UNSUBSCRIBE" | b"PUNSUBSCRIBE" | b"SUNSUBSCRIBE" | b"MONITOR"
-            | b"SYNC" | b"PSYNC"
+        b"SUBSCRIBE"
+            | b"PSUBSCRIBE"
+            | b"SSUBSCRIBE"
+            | b"UNSUBSCRIBE"
+            | b"PUNSUBSCRIBE"
+            | b"SUNSUBSCRIBE"
+            | b"MONITOR"
+            | b"SYNC"
+            | b"PSYNC"
     )
 }
 
