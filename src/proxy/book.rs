@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn each_key_has_turns_of_its_own() {
         let book = Book::default();
-        let mut turn = |key: &str| book.turn(key.into(), 2);
+        let turn = |key: &str| book.turn(key.into(), 2);
         assert_eq!(
             [turn("a"), turn("b"), turn("a"), turn("a"), turn("b"), turn("b"), turn("a")],
             [true, true, true, false, true, false, true]

@@ -34,8 +34,7 @@ pub(super) fn keys_of(name: &[u8]) -> Keys {
         | b"PUNSUBSCRIBE" | b"PFSELFTEST" => Nowhere,
 
         b"DEL" | b"UNLINK" | b"EXISTS" | b"TOUCH" | b"WATCH" | b"MGET" | b"SDIFF" | b"SINTER" | b"SUNION"
-        | b"SDIFFSTORE" | b"SINTERSTORE" | b"SUNIONSTORE" | b"PFCOUNT" | b"PFMERGE" | b"SSUBSCRIBE"
-        | b"SUNSUBSCRIBE" => Range(1, -1, 1),
+        | b"SDIFFSTORE" | b"SINTERSTORE" | b"SUNIONSTORE" | b"PFCOUNT" | b"PFMERGE" => Range(1, -1, 1),
         b"MSET" | b"MSETNX" => Range(1, -1, 2),
         b"RENAME" | b"RENAMENX" | b"COPY" | b"SMOVE" | b"LMOVE" | b"BLMOVE" | b"RPOPLPUSH"
         | b"BRPOPLPUSH" | b"LCS" | b"ZRANGESTORE" | b"GEOSEARCHSTORE" => Range(1, 2, 1),
