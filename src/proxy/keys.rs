@@ -30,8 +30,7 @@ pub(super) fn keys_of(name: &[u8]) -> Keys {
             Nowhere
         }
         b"KEYS" | b"SCAN" | b"RANDOMKEY" | b"FLUSHDB" | b"FLUSHALL" | b"SWAPDB" => Nowhere,
-        b"PUBLISH" | b"PUBSUB" | b"MONITOR" | b"SUBSCRIBE" | b"UNSUBSCRIBE" | b"PSUBSCRIBE"
-        | b"PUNSUBSCRIBE" | b"PFSELFTEST" => Nowhere,
+        b"PUBLISH" | b"PUBSUB" | b"PFSELFTEST" => Nowhere,
 
         b"DEL" | b"UNLINK" | b"EXISTS" | b"TOUCH" | b"WATCH" | b"MGET" | b"SDIFF" | b"SINTER" | b"SUNION"
         | b"SDIFFSTORE" | b"SINTERSTORE" | b"SUNIONSTORE" | b"PFCOUNT" | b"PFMERGE" => Range(1, -1, 1),

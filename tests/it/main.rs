@@ -14,6 +14,8 @@ mod docs;
 mod field_reports;
 mod lost_data;
 mod processes;
+mod proxy;
+mod proxy_keys;
 mod recovery;
 mod redis_reaper;
 mod redis_servers;
