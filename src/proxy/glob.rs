@@ -23,6 +23,10 @@ impl Glob {
     /// A star first takes nothing, and then a byte more each time that what follows it fails. Only the last star has to be
     /// tried again, so the time is at most the product of both lengths.
     pub fn matches(&self, key: &[u8]) -> bool {
+        if key.is_empty() {
+            // So does Redis: of several stars, each waits for a byte to look at.
+            return matches!(self.0.as_slice(), [] | [b'*']);
+        }
         let (mut pattern, mut key) = (self.0.as_slice(), key);
         let mut star = None;
         loop {
@@ -109,6 +113,7 @@ mod tests {
             (r"a\*b", "a*b"),
             ("*a*b", "xaxbxb"),
             ("", ""),
+            ("*", ""),
             ("[a", "a"),
         ] {
             assert!(matches(pattern, key), "{pattern} {key}");
@@ -122,6 +127,7 @@ mod tests {
             ("", "a"),
             ("[]a]", "a"),
             ("a", ""),
+            ("**", ""),
         ] {
             assert!(!matches(pattern, key), "{pattern} {key}");
         }

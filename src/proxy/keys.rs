@@ -24,8 +24,8 @@ pub(super) fn keys_of(name: &[u8]) -> Keys {
 
         b"PING" | b"ECHO" | b"TIME" | b"DBSIZE" | b"ROLE" | b"LASTSAVE" | b"LOLWUT" | b"CONFIG" | b"ACL"
         | b"MODULE" | b"LATENCY" | b"SLOWLOG" | b"DEBUG" | b"SAVE" | b"BGSAVE" | b"BGREWRITEAOF"
-        | b"SHUTDOWN" | b"FAILOVER" | b"REPLICAOF" | b"SLAVEOF" | b"REPLCONF" | b"SYNC" | b"PSYNC"
-        | b"CLUSTER" | b"HOTKEYS" | b"COMMANDLOG" => Nowhere,
+        | b"SHUTDOWN" | b"FAILOVER" | b"REPLICAOF" | b"SLAVEOF" | b"REPLCONF" | b"CLUSTER" | b"HOTKEYS"
+        | b"COMMANDLOG" => Nowhere,
         b"MULTI" | b"EXEC" | b"DISCARD" | b"UNWATCH" | b"WAIT" | b"WAITAOF" | b"SCRIPT" | b"FUNCTION" => {
             Nowhere
         }
@@ -39,12 +39,14 @@ pub(super) fn keys_of(name: &[u8]) -> Keys {
         | b"BRPOPLPUSH" | b"LCS" | b"ZRANGESTORE" | b"GEOSEARCHSTORE" => Range(1, 2, 1),
         b"BLPOP" | b"BRPOP" | b"BZPOPMIN" | b"BZPOPMAX" => Range(1, -2, 1),
         b"BITOP" => Range(2, -1, 1),
+        b"MSETEX" => Range(2, -1, 2),
         b"OBJECT" | b"MEMORY" | b"XGROUP" | b"XINFO" | b"PFDEBUG" => Range(2, 2, 1),
 
         b"EVAL" | b"EVALSHA" | b"EVAL_RO" | b"EVALSHA_RO" | b"FCALL" | b"FCALL_RO" | b"BLMPOP"
         | b"BZMPOP" => Counted { count: 2, also: None },
-        b"LMPOP" | b"ZMPOP" | b"SINTERCARD" | b"ZINTERCARD" | b"ZDIFF" | b"ZINTER" | b"ZUNION"
-        | b"MSETEX" => Counted { count: 1, also: None },
+        b"LMPOP" | b"ZMPOP" | b"SINTERCARD" | b"ZINTERCARD" | b"ZDIFF" | b"ZINTER" | b"ZUNION" => {
+            Counted { count: 1, also: None }
+        }
         b"ZDIFFSTORE" | b"ZINTERSTORE" | b"ZUNIONSTORE" => Counted { count: 2, also: Some(1) },
         b"XREAD" | b"XREADGROUP" => Behind("STREAMS"),
         b"MIGRATE" => Range(3, 3, 1),

@@ -258,3 +258,20 @@ async fn until(due: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_that_says_nothing_costs_little_memory() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let addr = listener.local_addr().unwrap();
+        let client = TcpStream::connect(addr).await.unwrap();
+        let (_keep, force) = watch::channel(None);
+        let carried = carry(client, addr, force, Arc::default(), 1, 1);
+        assert!(size_of_val(&carried) <= 2048, "{} bytes", size_of_val(&carried));
+    }
+}
