@@ -1,8 +1,8 @@
 //! Sets a server beside itself behind a fault proxy without a fault.
 //!
 //! `through_the_proxy ADDRESS CALLS MEGABYTES` makes so many PINGs each way, in turns, then reads so many megabytes through
-//! the proxy in large values. It prints the medians in microseconds, direct and through the proxy, and megabytes a second
-//! read and written. `scripts/bench proxy` runs it.
+//! the proxy in large values, and writes as many. It prints the medians in microseconds, direct and through the proxy, then
+//! megabytes a second read and written, direct, and the same through the proxy. `scripts/bench proxy` runs it.
 
 use std::time::{Duration, Instant};
 
@@ -37,9 +37,12 @@ async fn main() -> anyhow::Result<()> {
         costs.sort_unstable();
         costs[costs.len() / 2].as_secs_f64() * 1e6
     });
-    let [_, mut way] = ways;
-    let (written, read) = (write(&mut way, values).await?, read(&mut way, values).await?);
-    println!("{direct:.1},{proxied:.1},{read:.0},{written:.0}");
+    print!("{direct:.1},{proxied:.1}");
+    for way in &mut ways {
+        let written = write(way, values).await?;
+        print!(",{:.0},{written:.0}", read(way, values).await?);
+    }
+    println!();
     Ok(())
 }
 

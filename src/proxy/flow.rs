@@ -128,7 +128,7 @@ impl Flow {
     }
 
     /// Bytes came from the client.
-    pub(super) fn from_client(&mut self, chunk: Vec<u8>, fault: Option<&Fault>, now: Instant) {
+    pub(super) fn client_sent(&mut self, chunk: Vec<u8>, fault: Option<&Fault>, now: Instant) {
         let picking = fault.filter(|fault| fault.picks());
         // Up to where the chunk's bytes are in the lane.
         let mut passed = 0;
@@ -185,7 +185,7 @@ impl Flow {
     }
 
     /// Bytes came from the server.
-    pub(super) fn from_server(&mut self, chunk: Vec<u8>, fault: Option<&Fault>, now: Instant) {
+    pub(super) fn server_sent(&mut self, chunk: Vec<u8>, fault: Option<&Fault>, now: Instant) {
         let mut passed = 0;
         let mut at = 0;
         while at < chunk.len() && !self.doomed {
@@ -414,12 +414,12 @@ mod tests {
     fn run(fault: Option<&Fault>, lengths: &[usize]) -> (String, String, bool, Counts) {
         let (mut flow, now) = (flow(), Instant::now());
         for piece in pieces(REQUESTS.concat().as_bytes(), lengths) {
-            flow.from_client(piece, fault, now);
+            flow.client_sent(piece, fault, now);
         }
         let up = written(&mut flow.up, now);
         for piece in pieces(REPLIES.concat().as_bytes(), lengths) {
             if !flow.is_doomed() {
-                flow.from_server(piece, fault, now);
+                flow.server_sent(piece, fault, now);
             }
         }
         (up, written(&mut flow.down, now), flow.is_doomed(), flow.book.counts())
@@ -465,12 +465,12 @@ mod tests {
         for what in [What::BlackHole, What::Flapping] {
             let (mut flow, now) = (flow(), Instant::now());
             let fault = on_locks(what);
-            flow.from_client(b"GET cache\r\nGET lock:1\r\nGET cac".to_vec(), Some(&fault), now);
+            flow.client_sent(b"GET cache\r\nGET lock:1\r\nGET cac".to_vec(), Some(&fault), now);
             assert_eq!(written(&mut flow.up, now), "GET cache\r\n");
             flow.lift();
-            flow.from_client(b"he\r\n".to_vec(), None, now);
+            flow.client_sent(b"he\r\n".to_vec(), None, now);
             assert_eq!(written(&mut flow.up, now), "GET lock:1\r\nGET cache\r\n", "{what:?}");
-            flow.from_server(b"$-1\r\n$-1\r\n$-1\r\n".to_vec(), None, now);
+            flow.server_sent(b"$-1\r\n$-1\r\n$-1\r\n".to_vec(), None, now);
             assert_eq!(written(&mut flow.down, now).len(), 15);
             assert!(!flow.is_doomed() && flow.owed.is_empty());
         }
@@ -480,8 +480,8 @@ mod tests {
     fn a_reply_that_began_to_be_lost_is_lost_whatever_comes() {
         let (mut flow, now) = (flow(), Instant::now());
         let fault = Fault::new(What::ReplyLost);
-        flow.from_client(b"GET a\r\n".to_vec(), Some(&fault), now);
-        flow.from_server(b"$5\r\nhe".to_vec(), Some(&fault), now);
+        flow.client_sent(b"GET a\r\n".to_vec(), Some(&fault), now);
+        flow.server_sent(b"$5\r\nhe".to_vec(), Some(&fault), now);
         assert!(!flow.is_doomed(), "the reply is read to its end");
         flow.lift();
         assert!(flow.is_doomed());
@@ -491,8 +491,8 @@ mod tests {
     fn a_fault_that_is_set_in_the_middle_of_a_request_knows_where_the_next_one_begins() {
         let (mut flow, now) = (flow(), Instant::now());
         let fault = Fault::new(What::ReplyLost);
-        flow.from_client(b"*2\r\n$3\r\nGET\r\n$4\r\nlo".to_vec(), None, now);
-        flow.from_client(b"ck\r\nGET b\r\n".to_vec(), Some(&fault), now);
+        flow.client_sent(b"*2\r\n$3\r\nGET\r\n$4\r\nlo".to_vec(), None, now);
+        flow.client_sent(b"ck\r\nGET b\r\n".to_vec(), Some(&fault), now);
         assert_eq!(flow.owed, [Owed::Pass, Owed::Lose]);
     }
 
@@ -500,11 +500,11 @@ mod tests {
     fn a_transaction_is_harmed_at_its_exec() {
         let (mut flow, now) = (flow(), Instant::now());
         let fault = on_locks(What::ReplyLost);
-        flow.from_client(b"MULTI\r\nSET lock:1 a\r\nGET b\r\nEXEC\r\nGET c\r\n".to_vec(), Some(&fault), now);
+        flow.client_sent(b"MULTI\r\nSET lock:1 a\r\nGET b\r\nEXEC\r\nGET c\r\n".to_vec(), Some(&fault), now);
         use Owed::{Lose, Pass};
         assert_eq!(flow.owed, [Pass, Pass, Pass, Lose, Pass]);
         flow.owed.clear();
-        flow.from_client(
+        flow.client_sent(
             b"MULTI\r\nSET lock:1 a\r\nDISCARD\r\nMULTI\r\nGET b\r\nEXEC\r\n".to_vec(),
             Some(&fault),
             now,
@@ -519,10 +519,10 @@ mod tests {
         let requests = "PING\r\nSUBSCRIBE a\r\nGET b\r\n";
         let replies =
             "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n";
-        flow.from_client(requests.into(), Some(&fault), now);
+        flow.client_sent(requests.into(), Some(&fault), now);
         assert_eq!((written(&mut flow.up, now).as_str(), flow.owed[0]), (requests, Owed::Lose));
         flow.owed[0] = Owed::Pass;
-        flow.from_server([b"+PONG\r\n", replies.as_bytes()].concat(), Some(&fault), now);
+        flow.server_sent([b"+PONG\r\n", replies.as_bytes()].concat(), Some(&fault), now);
         assert_eq!(written(&mut flow.down, now), ["+PONG\r\n", replies].concat());
         assert!(!flow.is_doomed());
     }
@@ -535,7 +535,7 @@ mod tests {
         let drawn = |seed, connection| {
             let mut flow = Flow::new(Arc::default(), 7, seed, connection);
             let draw = |_| {
-                flow.from_client(b"PING\r\n".to_vec(), Some(&fault), now);
+                flow.client_sent(b"PING\r\n".to_vec(), Some(&fault), now);
                 let due = flow.up.next_due(now).unwrap();
                 flow.lift();
                 written(&mut flow.up, now);
@@ -561,10 +561,10 @@ mod tests {
         let fault = on_locks(What::Slow { latency, jitter });
         let mut flow = flow();
         let now = Instant::now();
-        flow.from_client(b"GET a\r\nGET lock:1\r\nGET b\r\n".to_vec(), Some(&fault), now);
+        flow.client_sent(b"GET a\r\nGET lock:1\r\nGET b\r\n".to_vec(), Some(&fault), now);
         assert_eq!(written(&mut flow.up, now), "GET a\r\n");
         assert_eq!(written(&mut flow.up, now + latency / 2), "GET lock:1\r\nGET b\r\n");
-        flow.from_server(b"+a\r\n+lock\r\n+b\r\n".to_vec(), Some(&fault), now);
+        flow.server_sent(b"+a\r\n+lock\r\n+b\r\n".to_vec(), Some(&fault), now);
         assert_eq!(written(&mut flow.down, now), "+a\r\n");
         assert_eq!(written(&mut flow.down, now + latency / 2), "+lock\r\n+b\r\n");
     }

@@ -119,7 +119,7 @@ impl Link {
             if !self.look_up() {
                 return false;
             }
-            self.flow.from_client(chunk, self.fault.as_deref(), Instant::now());
+            self.flow.client_sent(chunk, self.fault.as_deref(), Instant::now());
         }
         if from_client && self.client.says != Says::More {
             self.flow.client_ended();
@@ -128,7 +128,7 @@ impl Link {
             if !self.look_up() {
                 return false;
             }
-            self.flow.from_server(chunk, self.fault.as_deref(), Instant::now());
+            self.flow.server_sent(chunk, self.fault.as_deref(), Instant::now());
         }
         true
     }
