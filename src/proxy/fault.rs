@@ -24,7 +24,7 @@ pub struct Fault {
 pub enum What {
     /// A round trip takes longer.
     Slow {
-        /// By so much.
+        /// By so much, at most a day.
         latency: Duration,
         /// Give or take at most so much.
         jitter: Duration,

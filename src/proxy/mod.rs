@@ -5,6 +5,7 @@
 //! where the loss of a reply is the point. `docs/proxy.md` says what each fault does and what it does not.
 
 mod book;
+mod delays;
 mod fault;
 mod flow;
 mod gate;
