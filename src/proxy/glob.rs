@@ -1,5 +1,6 @@
 //! Redis' own patterns for keys: `*`, `?`, `[a-c]`, `[^a]` and `\` before what is meant as it stands.
 
+use std::ffi::c_char;
 use std::fmt;
 
 /// A pattern as `KEYS` and `SCAN MATCH` read it.
@@ -75,11 +76,19 @@ fn class(pattern: &[u8], byte: u8) -> Option<&[u8]> {
                 break;
             }
             [b'\\', wanted, after @ ..] => (found | (*wanted == byte), after),
-            [from, b'-', to, after @ ..] => (found | (from.min(to)..=from.max(to)).contains(&&byte), after),
+            [from, b'-', to, after @ ..] => {
+                let [from, to, byte] = [*from, *to, byte].map(as_char);
+                (found | (from.min(to)..=from.max(to)).contains(&byte), after)
+            }
             [wanted, after @ ..] => (found | (*wanted == byte), after),
         };
     }
     (found != inverted).then_some(rest)
+}
+
+/// A byte as C compares it, and so the server does: whether the upper half is below zero depends on the machine.
+fn as_char(byte: u8) -> c_char {
+    c_char::from_ne_bytes([byte])
 }
 
 impl fmt::Debug for Glob {

@@ -25,7 +25,7 @@ pub(super) fn keys_of(name: &[u8]) -> Keys {
         b"PING" | b"ECHO" | b"TIME" | b"DBSIZE" | b"ROLE" | b"LASTSAVE" | b"LOLWUT" | b"CONFIG" | b"ACL"
         | b"MODULE" | b"LATENCY" | b"SLOWLOG" | b"DEBUG" | b"SAVE" | b"BGSAVE" | b"BGREWRITEAOF"
         | b"SHUTDOWN" | b"FAILOVER" | b"REPLICAOF" | b"SLAVEOF" | b"REPLCONF" | b"CLUSTER" | b"HOTKEYS"
-        | b"COMMANDLOG" => Nowhere,
+        | b"TRIMSLOTS" | b"COMMANDLOG" => Nowhere,
         b"MULTI" | b"EXEC" | b"DISCARD" | b"UNWATCH" | b"WAIT" | b"WAITAOF" | b"SCRIPT" | b"FUNCTION" => {
             Nowhere
         }

@@ -112,10 +112,7 @@ async fn without_a_fault_all_passes_as_it_is() {
         .await;
     let all = format!("+OK\r\n${}\r\n{value}\r\n+PONG\r\n", value.len());
     assert!(caller.hear("+PONG\r\n", BOUND).await == all);
-    assert_eq!(
-        caller.ask("HELLO 3", "modules\r\n*0\r\n").await.split("\r\n").next().map(|head| &head[..1]),
-        Some("%")
-    );
+    assert!(caller.ask_in_vain("HELLO 3").await.starts_with('%'), "RESP3 goes through too");
     assert_eq!((proxy.counts(), proxy.harmed_ports()), (NONE, vec![]));
 
     // The end of either side is told to the other.
@@ -186,7 +183,7 @@ async fn a_lost_reply_is_that_of_a_command_that_ran() {
     let mut callers = [Caller::connect(proxy.addr()).await, Caller::connect(proxy.addr()).await];
     proxy.set(Fault::new(What::ReplyLost)).await.unwrap();
     // A connection can be set up, or no caller could ever try again.
-    assert!(callers[0].ask("HELLO 2", "*0\r\n").await.ends_with("modules\r\n*0\r\n"));
+    assert_eq!(callers[0].ask("CLIENT GETNAME", "\n").await, "$-1\r\n");
     for (ran, caller) in (1..).zip(&mut callers) {
         assert_eq!(caller.ask_in_vain("INCR n").await, " (reset)");
         assert_eq!(ask(server.addr(), "GET n").await, format!("$1\r\n{ran}\r\n"));

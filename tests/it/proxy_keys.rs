@@ -137,7 +137,7 @@ async fn keys_are_where_the_server_says_they_are() {
     const WORDS: i64 = 7;
     let server = server(Persistence::None).await;
     let listed = tokio::task::block_in_place(|| Asking::connect(server.addr()).ask(&[b"COMMAND"]));
-    let mut checked = 0;
+    let (mut checked, mut differing) = (0, Vec::new());
     let proxy = Proxy::start(yes_man().await, 1).unwrap();
     for command in listed.list() {
         let command = command.list();
@@ -151,6 +151,8 @@ async fn keys_are_where_the_server_says_they_are() {
             || has_subcommands
             || takes_no_turns
             || name.contains('.')
+            // Redis 6.2 lists what a browser would say.
+            || matches!(name.as_str(), "HOST:" | "POST")
         {
             continue;
         }
@@ -164,8 +166,11 @@ async fn keys_are_where_the_server_says_they_are() {
             caller.write_all(format!("{name}{words}\r\n").as_bytes()).await.unwrap();
             let mut answer = [0; 16];
             let is_key = caller.read(&mut answer).await.is_err();
-            assert_eq!(is_key, wanted, "{name}: word {word} of keys from {first} to {last} by {step}");
+            if is_key != wanted {
+                differing.push(format!("{name}: word {word} of keys from {first} to {last} by {step}"));
+            }
         }
     }
+    assert!(differing.is_empty(), "{differing:#?}");
     assert!(checked > 100, "only {checked} commands were compared");
 }
