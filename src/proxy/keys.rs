@@ -35,8 +35,8 @@ pub(super) fn keys_of(name: &[u8]) -> Keys {
         b"DEL" | b"UNLINK" | b"EXISTS" | b"TOUCH" | b"WATCH" | b"MGET" | b"SDIFF" | b"SINTER" | b"SUNION"
         | b"SDIFFSTORE" | b"SINTERSTORE" | b"SUNIONSTORE" | b"PFCOUNT" | b"PFMERGE" => Range(1, -1, 1),
         b"MSET" | b"MSETNX" => Range(1, -1, 2),
-        b"RENAME" | b"RENAMENX" | b"COPY" | b"SMOVE" | b"LMOVE" | b"BLMOVE" | b"RPOPLPUSH"
-        | b"BRPOPLPUSH" | b"LCS" | b"ZRANGESTORE" | b"GEOSEARCHSTORE" => Range(1, 2, 1),
+        b"RENAME" | b"RENAMENX" | b"COPY" | b"SMOVE" | b"LMOVE" | b"BLMOVE" | b"LMOVEM" | b"BLMOVEM"
+        | b"RPOPLPUSH" | b"BRPOPLPUSH" | b"LCS" | b"ZRANGESTORE" | b"GEOSEARCHSTORE" => Range(1, 2, 1),
         b"BLPOP" | b"BRPOP" | b"BZPOPMIN" | b"BZPOPMAX" => Range(1, -2, 1),
         b"BITOP" => Range(2, -1, 1),
         b"MSETEX" => Range(2, -1, 2),

@@ -67,10 +67,10 @@ impl Caller {
         self.hear(until, BOUND).await
     }
 
-    /// What comes until the connection ends, or is silent for a while.
+    /// What comes until the connection ends, which has to happen.
     async fn ask_in_vain(&mut self, command: &str) -> String {
         self.send(&format!("{command}\r\n")).await;
-        self.hear("", SILENCE).await
+        self.hear("", BOUND).await
     }
 }
 
@@ -112,7 +112,8 @@ async fn without_a_fault_all_passes_as_it_is() {
         .await;
     let all = format!("+OK\r\n${}\r\n{value}\r\n+PONG\r\n", value.len());
     assert!(caller.hear("+PONG\r\n", BOUND).await == all);
-    assert!(caller.ask_in_vain("HELLO 3").await.starts_with('%'), "RESP3 goes through too");
+    caller.send("HELLO 3\r\n").await;
+    assert!(caller.hear("", SILENCE).await.starts_with('%'), "RESP3 goes through too");
     assert_eq!((proxy.counts(), proxy.harmed_ports()), (NONE, vec![]));
 
     // The end of either side is told to the other.
@@ -199,23 +200,26 @@ async fn a_lost_reply_is_that_of_a_command_that_ran() {
 #[tokio::test]
 async fn a_second_attempt_after_a_lost_reply_finds_what_the_first_did() {
     let (server, proxy) = behind_a_proxy().await;
-    ask(server.addr(), "SET token 1").await;
-    for (command, second) in
-        [("INCR n", ":2\r\n"), ("SET lock mine NX", "$-1\r\n"), ("GETDEL token", "$-1\r\n")]
-    {
-        proxy.set(Fault::new(What::ReplyLost).failing(1)).await.unwrap();
-        let began = Instant::now();
-        assert_eq!(Caller::connect(proxy.addr()).await.ask_in_vain(command).await, " (reset)");
-        assert_eq!(Caller::connect(proxy.addr()).await.ask(command, "\n").await, second, "{command}");
-        assert!(began.elapsed() < Duration::from_millis(100), "{command}: {:?}", began.elapsed());
-        assert_eq!(proxy.counts().replies_lost, 1);
+    let (addr, proxied) = (server.addr(), proxy.addr());
+    for (command, second, left) in [
+        ("INCR k", ":2\r\n", "$1\r\n2\r\n"),
+        ("SET k mine NX", "$-1\r\n", "$4\r\nmine\r\n"),
+        ("GETDEL k", "$-1\r\n", "$-1\r\n"),
+    ] {
+        // Other tests keep the machine busy: the fastest of a few says what it takes.
+        let mut costs = Vec::new();
+        for _ in 0..3 {
+            ask(addr, if command.starts_with("GETDEL") { "SET k token" } else { "DEL k" }).await;
+            proxy.set(Fault::new(What::ReplyLost).failing(1)).await.unwrap();
+            let began = Instant::now();
+            assert_eq!(Caller::connect(proxied).await.ask_in_vain(command).await, " (reset)");
+            assert_eq!(Caller::connect(proxied).await.ask(command, "\n").await, second, "{command}");
+            costs.push(began.elapsed());
+            assert_eq!(proxy.counts().replies_lost, 1);
+            assert_eq!(ask(addr, "GET k").await, left, "{command}");
+        }
+        assert!(costs.iter().min() < Some(&Duration::from_millis(100)), "{command}: {costs:?}");
     }
-    let left = ["GET n", "GET lock", "GET token"].map(|command| ask(server.addr(), command));
-    let [n, lock, token] = left;
-    assert_eq!(
-        (n.await.as_str(), lock.await.as_str(), token.await.as_str()),
-        ("$1\r\n2\r\n", "$4\r\nmine\r\n", "$-1\r\n")
-    );
 }
 
 #[tokio::test]
@@ -337,7 +341,8 @@ async fn a_fault_with_a_scope_leaves_all_other_keys_alone() {
         caller.send("GET cache:1\r\nPING\r\nGET lo").await;
         assert_eq!(caller.hear("PONG\r\n", BOUND).await, "$1\r\nc\r\n+PONG\r\n", "{what:?}");
         caller.send("ck:1\r\nGET cache:1\r\n").await;
-        assert_eq!("+PONG\r\n".to_owned() + &caller.hear("", SILENCE).await, last, "{what:?}");
+        let within = if what == What::BlackHole { SILENCE } else { BOUND };
+        assert_eq!("+PONG\r\n".to_owned() + &caller.hear("", within).await, last, "{what:?}");
         assert_eq!(other.ask("EXISTS cache:1", "\n").await, ":1\r\n", "{what:?}");
         assert_eq!(proxy.harmed_ports(), [caller.port()], "{what:?}");
         proxy.clear().await.unwrap();
