@@ -52,7 +52,7 @@ pub(crate) async fn find(
 pub(crate) fn hold_within(plan: &Plan, attached: &Attached) -> Result<()> {
     let states = plan.states.iter().filter_map(|state| attached.refuses(*state));
     let pauses =
-        plan.outages.iter().filter_map(|batch| attached.allow().refuses_pause(batch.state, batch.bound));
+        plan.batches.iter().filter_map(|batch| attached.allow().refuses_pause(batch.state, batch.bound));
     let mut refused: Vec<String> = states.chain(pauses).collect();
     refused.dedup();
     if refused.is_empty() { Ok(()) } else { Err(Wrong(refused.join("\n")).into()) }

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod jobs;
+mod lanes;
 mod layout;
 mod limits;
 mod pack;
@@ -16,11 +17,12 @@ use crate::words::State;
 
 pub(crate) use arithmetic::goes_on;
 pub use arithmetic::{predicted_chain, reached_calls, worst_case};
+pub use lanes::{Lane, Lanes};
 pub use layout::Layout;
 pub use limits::{FEWEST_PROBES, Limits, OWN_CLIENTS};
 pub use scene::{Caller, Cast};
 
-use jobs::{Counts, Source};
+use jobs::{Counts, Placed, Source};
 
 /// What the user asked for.
 #[derive(Debug, Clone)]
@@ -82,24 +84,6 @@ pub struct Batch {
     pub ends: Option<Duration>,
     /// Which batches it waits for.
     pub lane: Lane,
-}
-
-/// Batches share their connections with those of their lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lane {
-    /// Those that mostly wait.
-    Long,
-    /// Those that are over at once beside them.
-    Brief,
-}
-
-/// How many connections each lane may have open at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lanes {
-    /// Those that mostly wait.
-    pub long: usize,
-    /// Those that are over at once beside them.
-    pub brief: usize,
 }
 
 /// One operation, request or scenario, done a number of times.
@@ -164,21 +148,26 @@ impl Plan {
         }
         // A request is a sum of calls that are measured on their own: it needs no more runs than in an outage.
         let runs = limits.healthy_runs(healthy_samples, healthy_calls).min(samples);
-        let healthy =
-            |counts| pack::by_server(source.holding(State::Healthy, counts), State::Healthy, usize::MAX);
+        let outages: Vec<(State, Vec<Placed>)> = outage_states
+            .iter()
+            .flat_map(|&state| {
+                [source.holding(state, counts), source.straddling(state, counts.scenes)]
+                    .map(|jobs| (state, jobs))
+            })
+            .collect();
+        let lanes = Lanes::of(limits, outages.iter().flat_map(|(_, jobs)| jobs).map(|(_, job)| job));
+        let healthy = |counts| {
+            pack::by_server(source.holding(State::Healthy, counts), State::Healthy, &Lanes::without_end())
+        };
         let controls = healthy(Counts { cells: healthy_samples, chains: runs, scenes: 0 });
-        let played = healthy(Counts { cells: 0, chains: 0, scenes: 1 });
-        let played =
-            played.into_iter().map(|batch| Batch { connections: 2 * OWN_CLIENTS, ..batch }).collect();
-        let mut outages: Vec<Batch> = Vec::new();
-        for &state in &outage_states {
-            let jobs = source.holding(state, counts);
-            let straddling = source.straddling(state, counts.scenes);
-            outages.extend(pack::by_server(jobs, state, limits.per_server()));
-            outages.extend(pack::by_server(straddling, state, limits.per_server()));
-        }
-        let (lanes, batches) =
-            pack::lanes([outages, played].concat(), limits.connections, limits.per_server());
+        let played = healthy(Counts { cells: 0, chains: 0, scenes: 1 }).into_iter().map(|batch| Batch {
+            connections: 2 * OWN_CLIENTS,
+            lane: lanes.lane(batch.bound),
+            ..batch
+        });
+        let in_trouble = outages.into_iter().flat_map(|(state, jobs)| pack::by_server(jobs, state, &lanes));
+        let mut batches: Vec<Batch> = played.chain(in_trouble).collect();
+        batches.sort_by_key(|batch| std::cmp::Reverse(batch.bound));
         Plan {
             states: wishes.states.clone(),
             only: wishes.only.clone(),

@@ -21,7 +21,6 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
     let casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
     let mut hand = Hand::on(target).await?;
     prepare::keys(&mut hand, &casts).await?;
-    prepare::canaries(&mut hand, &casts).await?;
     let ready = states::prepare(batch.state, &server).await?;
     let holding = states::enter(ready, &mut server, Duration::ZERO).await?;
     let mut cells = Vec::new();

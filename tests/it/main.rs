@@ -19,6 +19,8 @@ mod existing;
 mod field_reports;
 mod lost_data;
 mod processes;
+mod proxy;
+mod proxy_keys;
 mod recovery;
 mod redis_conditions;
 mod redis_reaper;
