@@ -146,9 +146,8 @@ async fn pipelined(
             control.send(&words.iter().map(String::as_str).collect::<Vec<_>>()).await?;
         }
         for _ in first..last {
-            match bounded(STEP_WITHIN, control.reply()).await? {
-                WireReply::Error(error) => return Err(io::Error::other(error)),
-                _ => {}
+            if let WireReply::Error(error) = bounded(STEP_WITHIN, control.reply()).await? {
+                return Err(io::Error::other(error));
             }
         }
     }
