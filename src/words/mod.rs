@@ -7,6 +7,7 @@ mod human;
 mod place;
 mod reply;
 mod state;
+mod states;
 mod tri;
 
 pub use closest::{closest, closest_word};
