@@ -1,8 +1,10 @@
 //! What there is to do in a state: operations, requests and scenarios, each so many times.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::limits::Needed;
 use super::scene::{Cast, straddles};
 use super::{Job, Layout, Target, reached_calls, worst_case};
 use crate::observe::{CellKey, ChainKey, SceneKey, Timing};
@@ -24,7 +26,8 @@ pub(super) struct Counts {
     pub(super) cells: usize,
     /// A request.
     pub(super) chains: usize,
-    /// A scenario. Its calls are probes as well, and count among those of their operations.
+    /// A scenario. Its callers' first calls are probes as well, as are those of requests, and count among those of their
+    /// operations.
     pub(super) scenes: usize,
 }
 
@@ -36,14 +39,18 @@ impl Source<'_> {
     pub(super) fn holding(&self, state: State, counts: Counts) -> Vec<Placed> {
         let mut jobs = Vec::new();
         for (file, policy) in self.files.iter().enumerate() {
+            let begun = self.begun_by_requests(policy, state);
             for use_index in self.uses(policy) {
                 let used = &policy.uses[use_index];
                 let cast = Cast::of(used, state, Timing::Holding);
                 let bound = self.bound(policy, use_index, state);
                 for (operation_index, operation) in used.operations.iter().enumerate() {
-                    // On a healthy server a scenario is a control of its own: its calls are not made by the use's client.
-                    let scenes = if state.is_outage() { counts.scenes } else { 0 };
-                    let played = cast.first_calls(operation.name()) * scenes;
+                    // On a healthy server a scenario is a control of its own: its calls are not made by the use's client. And
+                    // calls are timed there one at a time.
+                    let (scenes, chains) =
+                        if state.is_outage() { (counts.scenes, counts.chains) } else { (0, 0) };
+                    let requests = begun.get(&(use_index, operation_index)).copied().unwrap_or(0);
+                    let played = cast.first_calls(operation.name()) * scenes + requests * chains;
                     let samples = counts.cells.saturating_sub(played);
                     let what = Target::Cell(CellKey { file, use_index, operation_index, state });
                     let job = Job { what, samples, connections: samples, calls: samples, bound, ends: None };
@@ -54,10 +61,7 @@ impl Source<'_> {
                     jobs.push((policy.persistence, scene(key, &cast, counts.scenes, bound)));
                 }
             }
-            for (request_index, request) in policy.requests.iter().enumerate() {
-                if !wants_request(self.only, policy, request) || !request_asks_redis(policy, request) {
-                    continue;
-                }
+            for (request_index, request) in self.requests(policy) {
                 let calls: Vec<_> = reached_calls(policy, request, state)
                     .into_iter()
                     .filter(|call| asks_redis(policy, call))
@@ -76,6 +80,38 @@ impl Source<'_> {
             }
         }
         jobs
+    }
+
+    /// What it takes to do everything so often in these states.
+    pub(super) fn needed(&self, states: &[State], counts: Counts) -> Needed {
+        let mut needed = Needed { connections: 0, held: Duration::ZERO, longest: Duration::ZERO };
+        for &state in states {
+            let holding = self.holding(state, counts);
+            needed.connections = needed.connections.max(holding.iter().map(|(_, job)| job.connections).sum());
+            for (_, job) in holding.iter().chain(&self.straddling(state, counts.scenes)) {
+                needed.held += job.bound.mul_f64(job.connections as f64);
+                needed.longest = needed.longest.max(job.bound);
+            }
+        }
+        needed
+    }
+
+    fn requests<'p>(&self, policy: &'p PolicyFile) -> impl Iterator<Item = (usize, &'p Request)> {
+        let asked = |request: &Request| {
+            wants_request(self.only, policy, request) && request_asks_redis(policy, request)
+        };
+        policy.requests.iter().enumerate().filter(move |(_, request)| asked(request))
+    }
+
+    /// How many requests begin with each operation: use and operation.
+    fn begun_by_requests(&self, policy: &PolicyFile, state: State) -> BTreeMap<(usize, usize), usize> {
+        let mut begun = BTreeMap::new();
+        for (_, request) in self.requests(policy) {
+            if let Some(first) = Layout::of(policy, request, state).first_call() {
+                *begun.entry(first).or_default() += 1;
+            }
+        }
+        begun
     }
 
     /// The scenarios that are played once more while the state ends inside of their calls.

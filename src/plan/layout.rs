@@ -39,4 +39,10 @@ impl<'a> Layout<'a> {
         }
         layout
     }
+
+    /// The operation whose call is the first to ask Redis, with its use: made on a fresh client like a probe of its own, it
+    /// counts as one.
+    pub fn first_call(&self) -> Option<(usize, usize)> {
+        self.calls.first().map(|(call, _)| (call.use_index, call.operation_index))
+    }
 }

@@ -1,5 +1,7 @@
 //! How many connections a run may have open, and what that leaves for samples.
 
+use std::time::Duration;
+
 /// An outage cell with fewer probes is not believed.
 pub const FEWEST_PROBES: usize = 5;
 
@@ -22,11 +24,24 @@ const MOST_HEALTHY_CALLS: usize = 10_000;
 /// A healthy cell has no fewer probes: its median then is one that was measured, and one stray does not move it.
 const FEWEST_HEALTHY: usize = 3;
 
+/// How many clients the audit itself uses on a server for its own calls, beside a connection each for what they read back.
+pub const OWN_CLIENTS: usize = 12;
+
 /// What the machine allows.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// How many connections may be open at once.
     pub connections: usize,
+}
+
+/// What outages take.
+pub(super) struct Needed {
+    /// How many connections, in the state that needs most.
+    pub(super) connections: usize,
+    /// For how long connections are held, those of all states added up.
+    pub(super) held: Duration,
+    /// How long the longest job takes.
+    pub(super) longest: Duration,
 }
 
 impl Limits {
@@ -44,11 +59,22 @@ impl Limits {
         (self.connections / SERVERS_AT_ONCE).max(1)
     }
 
-    /// The samples that fit, given how many connections one sample of everything takes: what was wished for, or less
-    /// where that would use up the connections more than twice over, but no fewer than make a cell believable.
-    pub(super) fn samples(self, wished: usize, one_of_each: usize) -> usize {
-        let fitting = (self.connections * WAVES) / one_of_each.max(1);
-        wished.min(fitting.max(FEWEST_PROBES))
+    /// The samples that fit, given what so many need: what was wished for, or less where that would use up the connections
+    /// more than twice over or make the run longer than its longest job, but no fewer than make a cell believable.
+    pub(super) fn samples(self, wished: usize, needed: impl Fn(usize) -> Needed) -> usize {
+        let fits = |samples| {
+            let Needed { connections, held, longest } = needed(samples);
+            connections <= self.connections * WAVES && held <= longest.mul_f64(self.connections as f64)
+        };
+        if wished <= FEWEST_PROBES || fits(wished) {
+            return wished;
+        }
+        let (mut fitting, mut too_many) = (FEWEST_PROBES, wished);
+        while too_many - fitting > 1 {
+            let middle = usize::midpoint(fitting, too_many);
+            if fits(middle) { fitting = middle } else { too_many = middle }
+        }
+        fitting
     }
 
     /// The healthy samples that fit, given how many calls one sample of everything takes.

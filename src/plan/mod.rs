@@ -17,7 +17,7 @@ use crate::words::State;
 pub(crate) use arithmetic::goes_on;
 pub use arithmetic::{predicted_chain, reached_calls, worst_case};
 pub use layout::Layout;
-pub use limits::{FEWEST_PROBES, Limits};
+pub use limits::{FEWEST_PROBES, Limits, OWN_CLIENTS};
 pub use scene::{Caller, Cast};
 
 use jobs::{Counts, Source};
@@ -54,12 +54,13 @@ pub struct Plan {
     pub scenes: usize,
     /// When a call is given up.
     pub give_up: Duration,
-    /// The healthy servers, one a persistence: they run first and alone, one after the other.
+    /// The healthy servers on which calls are timed, one a persistence: they run first and alone, one after the other.
     pub controls: Vec<Batch>,
-    /// The servers in trouble, in the order in which they begin.
-    pub outages: Vec<Batch>,
-    /// How many connections may be open at once.
-    pub connections: usize,
+    /// The servers that run side by side, in the order in which they begin: those in trouble, and the healthy ones on which
+    /// scenarios are played.
+    pub batches: Vec<Batch>,
+    /// How many connections may be open at once, in each lane; none where the servers run one after the other.
+    pub lanes: Option<Lanes>,
     /// What a reader should know: samples lowered, and why.
     pub notes: Vec<String>,
 }
@@ -79,6 +80,26 @@ pub struct Batch {
     pub bound: Duration,
     /// When the state ends, counted from the calls' begin; none where it outlasts all of them.
     pub ends: Option<Duration>,
+    /// Which batches it waits for.
+    pub lane: Lane,
+}
+
+/// Batches share their connections with those of their lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    /// Those that mostly wait.
+    Long,
+    /// Those that are over at once beside them.
+    Brief,
+}
+
+/// How many connections each lane may have open at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lanes {
+    /// Those that mostly wait.
+    pub long: usize,
+    /// Those that are over at once beside them.
+    pub brief: usize,
 }
 
 /// One operation, request or scenario, done a number of times.
@@ -120,19 +141,17 @@ impl Plan {
             .collect();
         let outage_states: Vec<State> = wishes.states.iter().copied().filter(|s| s.is_outage()).collect();
 
-        let connections = |counts| {
-            let of_state = |state| source.holding(state, counts).iter().map(|(_, job)| job.connections).sum();
-            outage_states.iter().map(|&state| of_state(state)).max().unwrap_or(0)
-        };
-        let samples = limits.samples(wishes.samples, connections(Counts { cells: 1, chains: 1, scenes: 0 }));
+        let counts =
+            |samples| Counts { cells: samples, chains: samples, scenes: (samples / PROBES_A_SCENE).max(1) };
+        let samples =
+            limits.samples(wishes.samples, |samples| source.needed(&outage_states, counts(samples)));
         if samples < wishes.samples {
             notes.push(format!(
-                "{samples} probes a cell instead of {}: more would need over {} connections at once",
+                "{samples} probes a cell instead of {}: more would take longer, with {} connections at once",
                 wishes.samples, limits.connections
             ));
         }
-        let scenes = (samples / PROBES_A_SCENE).max(1);
-        let counts = Counts { cells: samples, chains: samples, scenes };
+        let counts = counts(samples);
 
         let once = Counts { cells: 1, chains: 1, scenes: 0 };
         let healthy_calls = source.holding(State::Healthy, once).iter().map(|(_, job)| job.calls).sum();
@@ -145,26 +164,31 @@ impl Plan {
         }
         // A request is a sum of calls that are measured on their own: it needs no more runs than in an outage.
         let runs = limits.healthy_runs(healthy_samples, healthy_calls).min(samples);
-        let control = Counts { cells: healthy_samples, chains: runs, scenes: 1 };
-        let controls = pack::by_server(source.holding(State::Healthy, control), State::Healthy, usize::MAX);
+        let healthy =
+            |counts| pack::by_server(source.holding(State::Healthy, counts), State::Healthy, usize::MAX);
+        let controls = healthy(Counts { cells: healthy_samples, chains: runs, scenes: 0 });
+        let played = healthy(Counts { cells: 0, chains: 0, scenes: 1 });
+        let played =
+            played.into_iter().map(|batch| Batch { connections: 2 * OWN_CLIENTS, ..batch }).collect();
         let mut outages: Vec<Batch> = Vec::new();
         for &state in &outage_states {
             let jobs = source.holding(state, counts);
-            let straddling = source.straddling(state, scenes);
+            let straddling = source.straddling(state, counts.scenes);
             outages.extend(pack::by_server(jobs, state, limits.per_server()));
             outages.extend(pack::by_server(straddling, state, limits.per_server()));
         }
-        let outages = pack::in_order(outages, limits.connections, limits.per_server());
+        let (lanes, batches) =
+            pack::lanes([outages, played].concat(), limits.connections, limits.per_server());
         Plan {
             states: wishes.states.clone(),
             only: wishes.only.clone(),
             samples,
             healthy_samples,
-            scenes,
+            scenes: counts.scenes,
             give_up,
             controls,
-            outages,
-            connections: if wishes.serial { 1 } else { limits.connections },
+            batches,
+            lanes: (!wishes.serial).then_some(lanes),
             notes,
             files,
         }
@@ -182,7 +206,7 @@ impl Plan {
 
     /// How long the run can take at most, servers' starts left out.
     pub fn longest_chain(&self) -> Duration {
-        self.outages.iter().map(|batch| batch.bound).max().unwrap_or_default()
+        self.batches.iter().map(|batch| batch.bound).max().unwrap_or_default()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Batch, Job};
+use super::{Batch, Job, Lane, Lanes};
 use crate::policy::Persistence;
 use crate::words::State;
 
@@ -19,8 +19,15 @@ pub(super) fn by_server(jobs: Vec<(Persistence, Job)>, state: State, room: usize
     for ((persistence, ends), mut jobs) in by_kind {
         jobs.retain(|job| job.samples > 0);
         jobs.sort_by_key(|job| std::cmp::Reverse(job.bound));
-        let empty =
-            || Batch { state, persistence, jobs: Vec::new(), connections: 0, bound: Duration::ZERO, ends };
+        let empty = || Batch {
+            state,
+            persistence,
+            jobs: Vec::new(),
+            connections: 0,
+            bound: Duration::ZERO,
+            ends,
+            lane: Lane::Long,
+        };
         let mut batch = empty();
         // Where one server is enough there is one. Where it is not, none holds connections for longer than they are used.
         let fits = jobs.iter().map(|job| job.connections).sum::<usize>() <= room;
@@ -56,24 +63,19 @@ fn split(job: Job, room: usize) -> Vec<Job> {
     parts
 }
 
-/// The batches in the order in which they begin: the longest first, as many as can be open at once but for one server;
-/// then half of those that end at once, which use the time in which the others only wait; then the rest of the long ones,
-/// and the other half beside them.
-pub(super) fn in_order(mut batches: Vec<Batch>, connections: usize, room: usize) -> Vec<Batch> {
+/// The lanes of these batches, and the batches in the order in which they begin, the longest first: what ends at once runs
+/// in the time in which the others only wait, and holds none of them up.
+pub(super) fn lanes(mut batches: Vec<Batch>, connections: usize, room: usize) -> (Lanes, Vec<Batch>) {
     batches.sort_by_key(|batch| std::cmp::Reverse(batch.bound));
     let longest = batches.first().map_or(Duration::ZERO, |batch| batch.bound);
-    let (long, short): (Vec<_>, Vec<_>) =
-        batches.into_iter().partition(|batch| batch.bound * SHORT_SHARE >= longest);
-    let mut open = 0;
-    let (first, rest): (Vec<_>, Vec<_>) = long.into_iter().partition(|batch| {
-        open += batch.connections;
-        open + room <= connections
-    });
-    // Half of them now and half when the rest of the long ones wait, which must not wait for these.
-    let mut now = short;
-    let later = now.split_off(now.len().div_ceil(2));
-    first.into_iter().chain(now).chain(rest).chain(later).collect()
+    let mut long = 0;
+    for batch in &mut batches {
+        batch.lane = if batch.bound * BRIEF_SHARE >= longest { Lane::Long } else { Lane::Brief };
+        long += if batch.lane == Lane::Long { batch.connections } else { 0 };
+    }
+    let brief = connections.saturating_sub(long).max(room).min(connections / 2);
+    (Lanes { long: connections - brief, brief }, batches)
 }
 
 /// A batch of less than this part of the longest one's time ends at once beside it.
-const SHORT_SHARE: u32 = 4;
+const BRIEF_SHARE: u32 = 4;

@@ -88,11 +88,11 @@ fn wishes() -> Wishes {
 #[test]
 fn a_small_file_takes_one_server_a_state_and_the_samples_that_were_wished_for() {
     let plan = Plan::new(vec![file(REQUESTS)], &wishes(), Limits::of(20_000, 28_000), false);
-    assert_eq!((plan.controls.len(), plan.outages.len()), (1, 2));
+    assert_eq!((plan.controls.len(), plan.batches.len()), (1, 2));
     assert_eq!((plan.samples, plan.healthy_samples), (20, 200));
     assert!(plan.notes.is_empty(), "{:?}", plan.notes);
     assert_eq!(plan.longest_chain(), Duration::from_secs(3));
-    assert!(plan.outages[0].state == State::Paused, "the longest begins first");
+    assert!(plan.batches[0].state == State::Paused, "the longest begins first");
 }
 
 #[test]
@@ -108,13 +108,13 @@ fn a_thousand_uses_stay_within_the_connections_and_the_plan_says_what_that_cost(
     assert!((FEWEST_PROBES..20).contains(&plan.samples), "{}", plan.samples);
     assert_eq!(plan.notes.len(), 2, "{:?}", plan.notes);
     assert!(limits.connections <= 6_000);
-    for batch in &plan.outages {
+    for batch in &plan.batches {
         assert!(batch.connections * 12 <= limits.connections, "{}", batch.connections);
         assert_eq!(batch.connections, batch.jobs.iter().map(|job| job.connections).sum::<usize>());
     }
     // Three of a lock's calls are made by the callers of its scenario: two acquire, one releases.
     let probes = |state| {
-        let batches = plan.outages.iter().filter(move |batch| batch.state == state);
+        let batches = plan.batches.iter().filter(move |batch| batch.state == state);
         let jobs = batches.flat_map(|batch| &batch.jobs);
         jobs.map(|job| if matches!(job.what, Target::Scene(_)) { 3 * job.samples } else { job.samples })
             .sum::<usize>()
@@ -126,7 +126,7 @@ fn a_thousand_uses_stay_within_the_connections_and_the_plan_says_what_that_cost(
 #[test]
 fn only_a_client_that_tries_again_is_probed_with_a_state_that_ends_inside_its_calls() {
     let plan = |client: &str| Plan::new(vec![lock(client)], &wishes(), Limits::of(20_000, 28_000), false);
-    let ends = |plan: &Plan| plan.outages.iter().filter_map(|batch| batch.ends).collect::<Vec<_>>();
+    let ends = |plan: &Plan| plan.batches.iter().filter_map(|batch| batch.ends).collect::<Vec<_>>();
     assert_eq!(ends(&plan("{command_timeout: 1s}")), Vec::<Duration>::new());
     let twice = plan("{command_timeout: 1s, attempts: 2, backoff: 100ms, on_timeout: keep}");
     assert_eq!(ends(&twice), [Duration::from_millis(1_600)], "between the deadlines at 1 s and 2.1 s");
@@ -150,7 +150,7 @@ fn only_a_client_that_tries_again_is_probed_with_a_state_that_ends_inside_its_ca
 fn a_machine_with_few_open_files_still_gets_a_plan() {
     let plan = Plan::new(vec![file(REQUESTS)], &wishes(), Limits::of(256, 28_000), false);
     assert!(plan.samples >= FEWEST_PROBES);
-    assert!(plan.outages.iter().all(|batch| batch.connections <= 56), "{:?}", plan.outages);
+    assert!(plan.batches.iter().all(|batch| batch.connections <= 56), "{:?}", plan.batches);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_request_that_asks_redis_nothing_is_not_run_and_the_plan_says_so() {
     let text = REQUESTS.replace("requests:\n", "requests:\n  - {name: local, calls: [m.take]}\n");
     let plan = Plan::new(vec![file(&text)], &wishes(), Limits::of(20_000, 28_000), false);
     let chains = |batch: &Batch| batch.jobs.iter().filter(|job| matches!(job.what, Target::Chain(_))).count();
-    assert_eq!(plan.outages.iter().chain(&plan.controls).map(chains).collect::<Vec<_>>(), [1, 1, 1]);
+    assert_eq!(plan.batches.iter().chain(&plan.controls).map(chains).collect::<Vec<_>>(), [1, 1, 1]);
     assert_eq!(plan.notes, ["the request local is not measured: none of its calls asks Redis"]);
 }
 
@@ -181,5 +181,5 @@ fn a_request_that_asks_redis_nothing_is_not_run_and_the_plan_says_so() {
 fn healthy_alone_is_a_plan_without_servers_in_trouble() {
     let wishes = Wishes { states: vec![State::Healthy], ..wishes() };
     let plan = Plan::new(vec![file(REQUESTS)], &wishes, Limits::of(20_000, 28_000), false);
-    assert_eq!((plan.controls.len(), plan.outages.len()), (1, 0));
+    assert_eq!((plan.controls.len(), plan.batches.len()), (1, 0));
 }

@@ -102,11 +102,11 @@ impl Part {
         }
     }
 
-    /// The operation that it calls first; none for a request, which is a sum of others.
+    /// The operation that it calls first.
     pub(super) fn first_call(&self, state: State) -> Option<CellKey> {
         match self {
             Part::Cell(key, ..) => Some(*key),
-            Part::Chain(..) => None,
+            Part::Chain(_, actor) => actor.first_cell(),
             Part::Caller(_, caller) => caller.first_call(state),
         }
     }

@@ -103,8 +103,12 @@ impl Aftermath<'_> {
                     ledger.settle(&mut probe);
                     cells.entry(*key).or_default().push(probe);
                 }
-                (Some(Outcome::Chain(mut run)), Part::Chain(key, _)) => {
+                (Some(Outcome::Chain(mut run)), Part::Chain(key, actor)) => {
                     run.calls.iter_mut().for_each(|call| ledger.settle(&mut call.probe));
+                    // A request's first call is a probe of its operation; the others depend on what came before.
+                    if let (Some(cell), Some(first)) = (actor.first_cell(), run.calls.first()) {
+                        cells.entry(cell).or_default().push(first.probe.clone());
+                    }
                     chains.entry(*key).or_default().push(run);
                 }
                 (Some(Outcome::Caller(mut played)), Part::Caller(scene, caller)) => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Run;
 use crate::clients::ProbeClient;
 use crate::kinds::{ProbeId, Step};
-use crate::observe::{ChainCall, ChainKey, ChainProbe};
+use crate::observe::{CellKey, ChainCall, ChainKey, ChainProbe};
 use crate::plan::{Layout, goes_on};
 use crate::policy::{Client, PolicyFile, RequestCall};
 
@@ -17,6 +17,8 @@ pub(super) struct ChainActor {
     calls: Vec<PlannedCall>,
     steps: Vec<Vec<Step>>,
     clients: usize,
+    /// The operation that its first call to Redis is a probe of.
+    first_cell: Option<CellKey>,
 }
 
 struct PlannedCall {
@@ -37,6 +39,12 @@ impl ChainActor {
         let request = &file.requests[key.request];
         let id = run.probe_id();
         let layout = Layout::of(&file, request, key.state);
+        let first_cell = layout.first_call().map(|(use_index, operation_index)| CellKey {
+            file: key.file,
+            use_index,
+            operation_index,
+            state: key.state,
+        });
         let mut prepared = Vec::new();
         let mut calls = Vec::new();
         let mut steps = Vec::new();
@@ -55,12 +63,17 @@ impl ChainActor {
         clients.extend(
             layout.clients.iter().map(|&index| (Arc::new(file.uses[index].client.clone()), id.clone())),
         );
-        ChainActor { file: Arc::clone(&file), id, calls, steps, clients: count }
+        ChainActor { file: Arc::clone(&file), id, calls, steps, clients: count, first_cell }
     }
 
     /// How many clients it needs.
     pub(super) fn clients(&self) -> usize {
         self.clients
+    }
+
+    /// The operation that its first call to Redis is a probe of.
+    pub(super) fn first_cell(&self) -> Option<CellKey> {
+        self.first_cell
     }
 
     /// The commands of each call.

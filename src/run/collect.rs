@@ -74,7 +74,7 @@ impl Collected {
     /// either: the plan's samples are what its table claims.
     pub(super) fn fill_in(&self, plan: &Plan, deadline: Duration) {
         let why = format!("the deadline of {} ran out before it was probed", declared(deadline));
-        let jobs = || plan.controls.iter().chain(&plan.outages).flat_map(|batch| &batch.jobs);
+        let jobs = || plan.controls.iter().chain(&plan.batches).flat_map(|batch| &batch.jobs);
         let mut cells: BTreeMap<CellKey, usize> = BTreeMap::new();
         let mut chains: BTreeMap<ChainKey, usize> = BTreeMap::new();
         for job in jobs() {

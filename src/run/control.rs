@@ -7,7 +7,7 @@ use super::actor::{Cast, Outcome};
 use super::collect::Collected;
 use super::jitter::Jitter;
 use super::server::Hand;
-use super::{Run, RunError, healthy, prepare, side_by_side};
+use super::{Run, RunError, prepare};
 use crate::clients::ProbeClient;
 use crate::observe::{Cell, Chain};
 use crate::plan::{Batch, Target};
@@ -18,7 +18,7 @@ use crate::redis::states;
 pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) -> Result<(), RunError> {
     let mut server = run.servers.start(batch.persistence).await?;
     let target = &server.endpoint().clone();
-    let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
+    let casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
     let mut hand = Hand::on(target).await?;
     prepare::keys(&mut hand, &casts).await?;
     prepare::canaries(&mut hand, &casts).await?;
@@ -28,7 +28,7 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
     let mut chains = Vec::new();
     let mut clients: Vec<ProbeClient> = Vec::new();
     let mut settings: Vec<Arc<Client>> = Vec::new();
-    for (job, cast) in batch.jobs.iter().zip(&casts).filter(|(_, cast)| cast.scenes.is_empty()) {
+    for (job, cast) in batch.jobs.iter().zip(&casts) {
         // One at a time: the same clients serve one probe after the other, and the next operation where it wants the
         // same settings.
         let needed = cast.parts.first().map_or(0, super::actor::Part::clients);
@@ -53,15 +53,10 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
         match job.what {
             Target::Cell(key) => cells.push((key, probes, jitter_us)),
             Target::Chain(key) => chains.push((key, runs, jitter_us)),
+            // Nothing is timed in a scenario, so those are played beside the outages.
             Target::Scene(_) => {}
         }
     }
-    let staged: Vec<_> = casts.iter_mut().flat_map(|cast| cast.scenes.drain(..)).collect();
-    let uses = staged.iter().map(|staged| (staged.key.file, staged.key.use_index)).collect();
-    for scene in healthy::scenes(run, &mut hand, staged).await? {
-        collected.add_scene(scene);
-    }
-    collected.add_replays(side_by_side::replay(run, target, uses).await?);
     let left = holding.leave(&mut server).await;
     left.barrier?;
     let proof = left.proof;

@@ -11,6 +11,7 @@ mod jitter;
 mod outage;
 mod prepare;
 mod recovery;
+mod rooms;
 mod scene;
 mod server;
 mod side_by_side;
@@ -32,6 +33,7 @@ use crate::redis::{ServerError, Servers};
 use crate::words::{Reply, State};
 
 use collect::Collected;
+use rooms::Rooms;
 use server::Hand;
 
 /// What a run tells whoever watches it.
@@ -135,17 +137,18 @@ impl Run {
         }
         (self.events)(Event::ControlEnded);
 
-        let room = Arc::new(Semaphore::new(self.plan.connections));
+        let rooms = Rooms::of(&self.plan);
         let mut batches = JoinSet::new();
-        for index in 0..self.plan.outages.len() {
-            let (this, room, collected) = (Arc::clone(self), Arc::clone(&room), Arc::clone(collected));
+        for index in 0..self.plan.batches.len() {
+            let (this, rooms, collected) = (Arc::clone(self), rooms.clone(), Arc::clone(collected));
             batches.spawn(async move {
-                let batch = &this.plan.outages[index];
-                let wanted = batch.connections.min(this.plan.connections);
-                let permits = u32::try_from(wanted).unwrap_or(u32::MAX);
+                let batch = &this.plan.batches[index];
+                if !batch.state.is_outage() {
+                    let _room = rooms.take(batch).await;
+                    return healthy::run(&this, batch, &collected).await;
+                }
                 for left in (0..TRIES).rev() {
-                    // The semaphore is never closed.
-                    let room = Arc::clone(&room).acquire_many_owned(permits).await.ok();
+                    let room = rooms.take(batch).await;
                     if outage::run(&this, batch, room, left == 0, &collected).await? {
                         break;
                     }

@@ -91,7 +91,8 @@ pub(super) async fn run(
         }
     }
     let mut monitor = monitor_on(&server).await?;
-    drop(preparing);
+    // Where nobody waits, the state too is work.
+    let work = preparing.ok().filter(|_| batch.bound.is_zero());
 
     let bound = server.longest_pause().unwrap_or(Duration::MAX).min(batch.bound + MARGIN);
     let holding = states::enter(state, &mut server, bound).await?;
@@ -134,6 +135,7 @@ pub(super) async fn run(
             (holding.leave(&mut server).await, jitter_us)
         }
     };
+    drop(work);
     left.barrier?;
     if batch.ends.is_some() && !left.proof.held() && !last {
         server.shutdown().await;

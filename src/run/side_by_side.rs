@@ -11,9 +11,7 @@ use super::{Run, RunError, correctness, prepare};
 use crate::endpoint::Endpoint;
 use crate::kinds::{Phase, Step};
 use crate::observe::Replayed;
-
-/// How many clients the audit itself uses on a server.
-const OWN_CLIENTS: usize = 12;
+use crate::plan::OWN_CLIENTS;
 
 /// Plays a phase of all of these scenarios, and gives them back in order with the commands that were sent.
 pub(super) async fn play(
