@@ -15,7 +15,7 @@ pub(crate) fn says(attached: &Attached, plan: &Plan, run: &str) -> String {
     let _ =
         writeln!(text, "{}: {} {}; nothing was changed", attached.endpoint(), server.name, server.version);
     text.push_str("guards: its address, role, replicas, Sentinels, other clients and keys are as they must be, or allowed\n");
-    let connections = plan.outages.iter().map(|batch| batch.connections).max();
+    let connections = plan.batches.iter().map(|batch| batch.connections).max();
     let _ = writeln!(
         text,
         "connections: up to {} of the probes at once, of {} that are free",
@@ -31,9 +31,9 @@ pub(crate) fn says(attached: &Attached, plan: &Plan, run: &str) -> String {
         let touch = Touch::of(state);
         let _ = write!(text, "{state}: {}", touch.says());
         if touch == Touch::Pause {
-            let longest = plan.outages.iter().filter(|batch| batch.state == state).map(|batch| batch.bound);
+            let longest = plan.batches.iter().filter(|batch| batch.state == state).map(|batch| batch.bound);
             let longest = longest.max().unwrap_or_default();
-            let times = plan.outages.iter().filter(|batch| batch.state == state).count();
+            let times = plan.batches.iter().filter(|batch| batch.state == state).count();
             let _ = write!(
                 text,
                 "; {times} of them, for {} at most by what is declared, and none above {}",

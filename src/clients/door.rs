@@ -100,8 +100,8 @@ mod tests {
         let mut door = Door { socket, first: Vec::new(), turned_away: turned_away.clone() };
         for piece in pieces {
             server.write_all(piece.as_bytes()).await.unwrap();
-            let mut buffer = [0; 100];
-            assert!(door.read(&mut buffer).await.unwrap() > 0);
+            let mut buffer = vec![0; piece.len()];
+            door.read_exact(&mut buffer).await.unwrap();
         }
         turned_away.explains(Reply::Reset)
     }

@@ -48,6 +48,41 @@ fn a_handshake_that_waits_costs_the_connect_timeout_instead_and_setinfo_waits_on
 }
 
 #[test]
+fn frozen_costs_as_paused_but_every_handshake_waits() {
+    let client =
+        "{command_timeout: 2s, connect_timeout: 300ms, attempts: 3, backoff: 50ms, on_timeout: close}";
+    let none = client.replace("attempts", "handshake: none, attempts");
+    assert_eq!(worst_ms(client, State::Frozen, Some(false)), Some(2_700), "whatever the server knows");
+    assert_eq!(worst_ms(&none, State::Frozen, Some(false)), Some(6_100));
+}
+
+#[test]
+fn a_cold_client_pays_for_its_first_connection_and_keeps_none_that_it_never_had() {
+    let client =
+        "{command_timeout: 2s, connect_timeout: 300ms, attempts: 3, handshake: hello, on_timeout: keep}";
+    for state in [State::FrozenCold, State::PausedCold] {
+        assert_eq!(worst_ms(client, state, Some(true)), Some(900), "{state}");
+        assert_eq!(worst_ms(&client.replace("hello", "none"), state, Some(true)), Some(6_000), "{state}");
+        let beside = client.replace("on_timeout: keep", "reconnect: background");
+        assert_eq!(worst_ms(&beside, state, Some(true)), Some(300), "{state}: later ones find no connection");
+    }
+    assert_eq!(worst_ms(client, State::NeverUp, Some(true)), Some(0));
+}
+
+#[test]
+fn where_only_writes_wait_a_read_costs_nothing_and_what_answers_or_rejects_costs_nothing_at_all() {
+    let lock = lock("{command_timeout: 2s, attempts: 2}");
+    let client = &lock.uses[0].client;
+    let worst = |writes, state| worst_case(client, writes, state, Some(true)).map(|worst| worst.as_millis());
+    assert_eq!(worst(true, State::WritesPaused), Some(4_000));
+    assert_eq!(worst(false, State::WritesPaused), Some(0));
+    for state in [State::Busy, State::ReadOnly, State::Loading, State::RestartedEmpty, State::TooManyClients]
+    {
+        assert_eq!(worst(true, state), Some(0), "{state}");
+    }
+}
+
+#[test]
 fn what_refuses_at_once_costs_only_the_waits_between_attempts() {
     assert_eq!(worst_ms("{command_timeout: 2s}", State::Stopped, None), Some(0));
     assert_eq!(

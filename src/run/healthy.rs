@@ -16,13 +16,14 @@ use crate::redis::states;
 /// Plays each scenario once, and replays the protocols of their uses. Nothing is timed here, so it uses the time in which
 /// the servers in trouble keep everybody waiting.
 pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) -> Result<(), RunError> {
-    let mut server = run.workshop.start(batch.persistence).await?;
+    let mut server = run.servers.start(batch.persistence).await?;
     // The semaphore is never closed.
     let _work = run.preparing.acquire().await;
     let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
     let mut hand = Hand::on(server.endpoint()).await?;
     prepare::keys(&mut hand, &casts).await?;
-    let holding = states::enter(batch.state, &mut server, Duration::ZERO).await?;
+    let ready = states::prepare(batch.state, &server).await?;
+    let holding = states::enter(ready, &mut server, Duration::ZERO).await?;
     let staged: Vec<_> = casts.iter_mut().flat_map(|cast| cast.scenes.drain(..)).collect();
     let uses = staged.iter().map(|staged| (staged.key.file, staged.key.use_index)).collect();
     let scenes = play(run, &mut hand, staged).await?;

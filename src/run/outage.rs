@@ -27,6 +27,9 @@ use crate::words::Keeps;
 /// probes. The state ends as soon as its last probe has, so this costs nothing.
 const MARGIN: Duration = Duration::from_secs(5);
 
+/// A batch whose calls take no longer than this by arithmetic waits for nothing.
+const ENDS_AT_ONCE: Duration = Duration::from_millis(100);
+
 /// How long clients may take to connect again where the state began by closing their connections.
 const SETTLED_WITHIN: Duration = Duration::from_millis(500);
 
@@ -91,8 +94,9 @@ pub(super) async fn run(
         }
     }
     let mut monitor = monitor_on(&server).await?;
-    // Where nobody waits, the state too is work.
-    let work = preparing.ok().filter(|_| batch.bound.is_zero());
+    // Calls that end at once are work too, and what they cost is their own work's time: they are made while no more than
+    // one other server is being prepared.
+    let preparing = preparing.ok().filter(|_| batch.bound <= ENDS_AT_ONCE);
 
     let bound = server.longest_pause().unwrap_or(Duration::MAX).min(batch.bound + MARGIN);
     let holding = states::enter(state, &mut server, bound).await?;
@@ -135,7 +139,7 @@ pub(super) async fn run(
             (holding.leave(&mut server).await, jitter_us)
         }
     };
-    drop(work);
+    drop(preparing);
     left.barrier?;
     if batch.ends.is_some() && !left.proof.held() && !last {
         server.shutdown().await;

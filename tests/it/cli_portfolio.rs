@@ -2,9 +2,10 @@
 
 use redis_outage_audit::observe::Proof;
 use redis_outage_audit::policy::Backend;
-use redis_outage_audit::words::{Code, Decision, State, Verdict};
+use redis_outage_audit::words::{By, Code, Decision, State, Verdict};
 
 use crate::command::{Folder, cell, found, p50_ms, request, row};
+use crate::shown;
 
 const POLICIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/policies/");
 
@@ -116,4 +117,29 @@ fn the_smallest_policy_file_conforms() {
     let folder = Folder::new();
     let (ended, report) = folder.report(&["--policies", &format!("{POLICIES}minimal.yaml")]);
     assert_eq!((ended.code, report.verdict), (0, Verdict::Conforms), "{}", ended.stdout);
+}
+
+#[test]
+fn all_states_side_by_side_take_little_longer_than_their_slowest_request() {
+    let folder = Folder::new();
+    let (_, report) = folder.report(&[
+        "--policies",
+        &format!("{POLICIES}portfolio.yaml"),
+        "--states",
+        "all",
+        "--samples",
+        "5",
+    ]);
+    shown::proven_and_clean(&report);
+    let wanted = State::ALL.iter().copied().filter(|state| state.facts().by == By::Server);
+    assert!(report.states.iter().copied().eq(wanted), "{:?}", report.states);
+    let requests = report.services.iter().flat_map(|service| &service.requests);
+    let slowest = requests.flat_map(|row| &row.cells).filter_map(|cell| cell.predicted_us).max().unwrap();
+    // Beside other tests, each with servers of its own; alone it takes less than 3 s longer.
+    assert!(report.wall_us < slowest + 15_000_000, "{} {slowest}", report.wall_us);
+    let cells = || report.services.iter().flat_map(|service| &service.rows).flat_map(|row| &row.cells);
+    assert!(
+        cells().filter(|cell| cell.state.is_outage()).any(|cell| cell.jitter_us > 0),
+        "jitter is reported"
+    );
 }

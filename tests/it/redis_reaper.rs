@@ -95,6 +95,24 @@ fn nothing_is_left_after_kill_9_while_a_server_is_frozen() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_the_audit_froze_is_gone_after_ctrl_c_and_after_kill_9() {
+    let is_stopped = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+    };
+    for signal in ["-INT", "-TERM", "-KILL"] {
+        let folder = folder();
+        let mut child = folder.start(&[&ARGS[..], &["--states", "frozen"]].concat());
+        let frozen = || folder.servers().into_iter().any(is_stopped);
+        assert!(until(Duration::from_secs(20), frozen), "{:?}", folder.processes());
+        kill(signal, child.id());
+        child.wait().unwrap();
+        assert_nothing_is_left_of(&folder);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_and_guard_are_in_one_group_that_is_not_the_audits() {
     let workshop = workshop().await;
