@@ -15,10 +15,10 @@ pub(crate) fn says(attached: &Attached, plan: &Plan, run: &str) -> String {
     let _ =
         writeln!(text, "{}: {} {}; nothing was changed", attached.endpoint(), server.name, server.version);
     text.push_str("guards: its address, role, replicas, Sentinels, other clients and keys are as they must be, or allowed\n");
-    let connections = plan.batches.iter().chain(&plan.controls).map(|batch| batch.connections).max();
+    let connections = plan.batches.iter().map(|batch| batch.connections).max();
     let _ = writeln!(
         text,
-        "connections: up to {} at once, of {} that are free",
+        "connections: up to {} of the probes at once, of {} that are free",
         connections.unwrap_or(0),
         attached.connections()
     );
@@ -36,7 +36,7 @@ pub(crate) fn says(attached: &Attached, plan: &Plan, run: &str) -> String {
             let times = plan.batches.iter().filter(|batch| batch.state == state).count();
             let _ = write!(
                 text,
-                "; {times} of them, about {} each, and none above {}",
+                "; {times} of them, for {} at most by what is declared, and none above {}",
                 declared(longest),
                 declared(allow.max_pause)
             );
@@ -46,6 +46,9 @@ pub(crate) fn says(attached: &Attached, plan: &Plan, run: &str) -> String {
         }
         if touch == Touch::Settings {
             let _ = write!(text, ": {}", states::settings(state).join(", "));
+            if states::closes_connections(state) {
+                text.push_str("; the connections of all clients are closed");
+            }
         }
         text.push('\n');
     }
@@ -74,6 +77,11 @@ fn commands(plan: &Plan, run: &str) -> BTreeSet<String> {
     names.extend(own.map(str::to_owned));
     if plan.states.iter().any(|state| state.is_outage()) {
         names.insert("MONITOR".to_owned());
+    }
+    for &state in &plan.states {
+        let settings = states::settings(state);
+        names.extend((!settings.is_empty()).then(|| "CONFIG".to_owned()));
+        names.extend(settings.contains(&"replicaof").then(|| "REPLICAOF".to_owned()));
     }
     if names.contains("EVALSHA") {
         names.extend(["EVAL", "SCRIPT LOAD"].map(str::to_owned));

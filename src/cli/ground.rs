@@ -32,12 +32,12 @@ pub(crate) async fn find(
     run: &str,
     borrowed: &Borrowed,
 ) -> Result<Ground> {
-    let mut limits = Limits::of(open_file_limit(), ephemeral_ports());
+    let limits = Limits::of(open_file_limit(), ephemeral_ports());
     if let (Some(endpoint), Some(allow)) = (args.attach.target.endpoint().await?, allow) {
         let attached = Attached::open(endpoint, allow.clone(), run).await?;
         // Nothing was done to it yet, so nobody else has set it.
         let _ = borrowed.set((Arc::clone(&attached), run.to_owned()));
-        limits.connections = limits.connections.min(attached.connections());
+        let limits = limits.on_one_server(attached.connections());
         let (setinfo, notes) = (attached.version().setinfo_waits(), attached.notes());
         return Ok(Ground { servers: Servers::Attached(attached), setinfo, limits, notes });
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use redis_outage_audit::redis::{Restored, journals, left_behind, restore};
+use redis_outage_audit::redis::{LeftOver, Restored, journals, left_behind, restore};
 
 use super::args::RestoreArgs;
 use super::attach::Wrong;
@@ -39,13 +39,20 @@ async fn all(args: &RestoreArgs) -> Exit {
         exit = screen::out(&format!("nothing to put back: no journal in {}\n", journals().display()));
     }
     for path in paths {
+        let place = path.display();
         exit = exit.or(match restore(&path, given.as_ref()).await {
-            Ok(Some(restored)) => screen::out(&said(&restored)),
-            Ok(None) => {
-                let place = path.display();
-                screen::out(&format!(
-                    "{place}: the audit that wrote it still runs, and puts it back itself\n"
-                ))
+            Ok(LeftOver::PutBack(restored)) => screen::out(&said(&restored)),
+            Ok(LeftOver::InUse) => {
+                screen::out(&format!("{place}: the audit that wrote it still runs, and puts it back itself\n"))
+            }
+            Ok(LeftOver::OfAnother(server)) if args.journal.is_none() => {
+                screen::out(&format!("{place}: it is about {server}, and is left alone\n"))
+            }
+            Ok(LeftOver::OfAnother(server)) => {
+                screen::error(&anyhow::anyhow!(
+                    "{place}: the journal is about {server}, and not about the server that is named: nothing was done"
+                ));
+                Exit::Usage
             }
             Err(error) => {
                 screen::error(&error.into());

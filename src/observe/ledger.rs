@@ -94,7 +94,10 @@ impl Ledger {
             // It never had a connection, or one without a port, as over a unix socket.
             let never = matches!(
                 attempt.reply,
-                Reply::Refused | Reply::NotConnected | Reply::TimedOut(Phase::Connect)
+                Reply::Refused
+                    | Reply::NotConnected
+                    | Reply::TooManyClients
+                    | Reply::TimedOut(Phase::Connect)
             );
             return if never { (Tri::No, Tri::No) } else { absent };
         };
@@ -158,6 +161,16 @@ mod tests {
     fn fates(ledger: &mut Ledger, probe: &mut Probe) -> Vec<(Tri, Tri)> {
         ledger.settle(probe);
         probe.attempts.iter().map(|attempt| (attempt.ran, attempt.took_effect)).collect()
+    }
+
+    #[test]
+    fn without_a_list_that_is_complete_only_what_never_had_a_connection_is_known_not_to_have_run() {
+        let mut ledger = Ledger::new(false);
+        let mut probe = timed_out(&[("SET", Some(7)), ("SET", None), ("SET", None), ("SET", None)]);
+        probe.attempts[2].reply = Reply::Refused;
+        probe.attempts[3].reply = Reply::TimedOut(Phase::Connect);
+        let (unknown, no) = ((Tri::Unknown, Tri::Unknown), (Tri::No, Tri::No));
+        assert_eq!(fates(&mut ledger, &mut probe), [unknown, unknown, no, no]);
     }
 
     #[test]

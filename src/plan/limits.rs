@@ -32,6 +32,8 @@ pub const OWN_CLIENTS: usize = 12;
 pub struct Limits {
     /// How many connections may be open at once.
     pub connections: usize,
+    /// How many servers share them.
+    servers: usize,
 }
 
 /// What outages take.
@@ -51,12 +53,17 @@ impl Limits {
         let by_files = usize::try_from(open_files).unwrap_or(usize::MAX).saturating_sub(OTHER_FILES);
         // A closed connection holds its port for a minute, and each state has a server of its own.
         let connections = MOST_CONNECTIONS.min(by_files).min(ports / 4);
-        Limits { connections: connections.max(1) }
+        Limits { connections: connections.max(1), servers: SERVERS_AT_ONCE }
+    }
+
+    /// The same where there is one server, which has room for this many connections.
+    pub fn on_one_server(self, room: usize) -> Limits {
+        Limits { connections: self.connections.min(room).max(1), servers: 1 }
     }
 
     /// The most connections on one server.
     pub(super) fn per_server(self) -> usize {
-        (self.connections / SERVERS_AT_ONCE).max(1)
+        (self.connections / self.servers).max(1)
     }
 
     /// The samples that fit, given what so many need: what was wished for, or less where that would use up the connections

@@ -22,7 +22,7 @@ mod throwaway;
 mod wire;
 mod workshop;
 
-pub use attached::{Allow, Attached, Restored, Touch, journals, left_behind, restore};
+pub use attached::{Allow, Attached, LeftOver, Restored, Touch, journals, left_behind, restore};
 pub use binary::{ServerBinary, Version};
 pub use error::{HookError, JournalError, ServerError, SettingError};
 pub use limit::open_file_limit;

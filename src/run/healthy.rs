@@ -22,7 +22,6 @@ pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) ->
     let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
     let mut hand = Hand::on(server.endpoint()).await?;
     prepare::keys(&mut hand, &casts).await?;
-    prepare::canaries(&mut hand, &casts).await?;
     let ready = states::prepare(batch.state, &server).await?;
     let holding = states::enter(ready, &mut server, Duration::ZERO).await?;
     let staged: Vec<_> = casts.iter_mut().flat_map(|cast| cast.scenes.drain(..)).collect();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redis_outage_audit::endpoint::Endpoint;
 use redis_outage_audit::policy::Persistence;
-use redis_outage_audit::redis::{Allow, Attached, ServerError, Servers, Touch, restore, states};
+use redis_outage_audit::redis::{Allow, Attached, LeftOver, ServerError, Servers, Touch, restore, states};
 use redis_outage_audit::words::State;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -72,11 +72,13 @@ async fn each_state_that_changes_settings_is_put_back_when_it_is_called_off_and_
 
         assert!(server.is_left_alone());
         enter_and_drop(&attached, state).await;
-        assert!(restore(&journal, None).await.unwrap().is_none(), "the audit still lives");
+        assert_eq!(restore(&journal, None).await.unwrap(), LeftOver::InUse);
         // As a kill does, this ends the audit's hold on the journal without a word.
         drop(attached);
-        let restored = restore(&journal, Some(&server.endpoint())).await.unwrap().unwrap();
-        assert!(!restored.settings.is_empty());
+        match restore(&journal, Some(&server.endpoint())).await.unwrap() {
+            LeftOver::PutBack(restored) => assert_eq!(restored.settings, states::settings(state)),
+            other => panic!("{other:?}"),
+        }
         assert_eq!(standing(&server), before, "{state}");
         assert!(!journal.exists(), "{state}");
         restore(&journal, None).await.unwrap_err();
@@ -146,8 +148,8 @@ async fn a_restore_that_cannot_be_keeps_the_journal_and_says_what_to_do() {
     enter_and_drop(&attached, State::OutOfMemory).await;
     drop(attached);
     let elsewhere = Endpoint::plain(([127, 0, 0, 1], 1).into());
-    let other = restore(&journal, Some(&elsewhere)).await.unwrap_err().to_string();
-    assert!(other.contains("is about 127.0.0.1:"), "{other}");
+    let other = restore(&journal, Some(&elsewhere)).await.unwrap();
+    assert_eq!(other, LeftOver::OfAnother(server.endpoint().to_string()));
 
     // Another life, with other settings: nobody knows whether what was before is what it should be.
     server.restart();
@@ -161,7 +163,7 @@ async fn a_restore_that_cannot_be_keeps_the_journal_and_says_what_to_do() {
 
     // A restart put everything back itself.
     server.restart();
-    restore(&journal, None).await.unwrap().unwrap();
+    assert!(matches!(restore(&journal, None).await.unwrap(), LeftOver::PutBack(_)));
     assert!(!journal.exists());
 }
 

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::support::{ask, server};
+use crate::support::{Listens, ask, server};
 
 /// How long nothing comes before it is called silence.
 const SILENCE: Duration = Duration::from_millis(150);

@@ -10,7 +10,7 @@ use redis_outage_audit::proxy::{Fault, Glob, Proxy, What};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::support::server;
+use crate::support::{Listens, server};
 
 /// A blocking connection, for the sake of proptest.
 struct Asking(BufReader<TcpStream>);

@@ -21,7 +21,7 @@ pub use allow::{Allow, Touch};
 pub(super) use journal::Journal;
 pub use journal::{journals, left_behind};
 pub(super) use lease::Lease;
-pub use restore::{Restored, restore};
+pub use restore::{LeftOver, Restored, restore};
 
 use guards::Seen;
 use journal::{Header, LeftBehind, named};

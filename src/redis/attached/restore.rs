@@ -13,6 +13,17 @@ use crate::endpoint::Endpoint;
 /// How long the start hook of an audit that was killed may take, and the server after it.
 const START_WITHIN: Duration = Duration::from_secs(60);
 
+/// What became of a journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeftOver {
+    /// What it lists is put back, and it is gone.
+    PutBack(Restored),
+    /// The audit that wrote it still lives.
+    InUse,
+    /// It is about this other server than the one that was named.
+    OfAnother(String),
+}
+
 /// What was put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
@@ -24,21 +35,18 @@ pub struct Restored {
     pub started: bool,
 }
 
-/// Puts back what this journal lists, and removes it; none where the audit that wrote it still lives.
+/// Puts back what this journal lists, and removes it.
 ///
 /// `given` is how to get in, where the journal's address is not enough.
 ///
 /// # Errors
-/// Where the journal can't be read, names another server than `given`, or something can't be put back; it then stays.
-pub async fn restore(path: &Path, given: Option<&Endpoint>) -> Result<Option<Restored>, ServerError> {
-    let Some(left) = LeftBehind::read(path)? else { return Ok(None) };
+/// Where the journal can't be read, and where something can't be put back; it then stays.
+pub async fn restore(path: &Path, given: Option<&Endpoint>) -> Result<LeftOver, ServerError> {
+    let Some(left) = LeftBehind::read(path)? else { return Ok(LeftOver::InUse) };
     let server = left.header.server.clone();
     let target = match given {
         Some(given) if given.to_string() == server => given.clone(),
-        Some(given) => {
-            let why = format!("is about {server}, and not about {given}");
-            return Err(JournalError { path: path.to_owned(), why }.into());
-        }
+        Some(_) => return Ok(LeftOver::OfAnother(server)),
         None if left.header.needs_url => {
             let why = format!(
                 "is about {server}, which asks for a login or TLS: say how with --redis-url, --redis-url-env or --redis-url-file"
@@ -66,5 +74,5 @@ pub async fn restore(path: &Path, given: Option<&Endpoint>) -> Result<Option<Res
     settings.recover(&target, &run_id).await.map_err(|error| failed(error.to_string()))?;
     std::fs::remove_file(path)
         .map_err(|error| JournalError { path: path.to_owned(), why: format!("can't be removed: {error}") })?;
-    Ok(Some(Restored { server, settings: names, started }))
+    Ok(LeftOver::PutBack(Restored { server, settings: names, started }))
 }

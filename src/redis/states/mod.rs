@@ -123,6 +123,11 @@ pub fn settings(state: State) -> Vec<&'static str> {
     recipe(state).map(|recipe| recipe.changes()).unwrap_or_default()
 }
 
+/// Whether a state closes the connections of all clients.
+pub fn closes_connections(state: State) -> bool {
+    recipe(state).is_some_and(|recipe| recipe.also == configured::Also::KillClients)
+}
+
 /// A state that holds, until it is left.
 ///
 /// Dropping it does no harm: the witnesses end, a pause is bounded, and the server ends with its workshop. It can be left
