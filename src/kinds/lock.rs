@@ -95,7 +95,8 @@ pub(super) static SPEC: KindSpec = KindSpec {
 
 const SECTION: &[Move] = &[call("acquire"), call("release")];
 
-/// A holds L2 while the outage begins, and releases it in the outage; B and C want L1 at once; afterwards D wants both.
+/// A holds L2 while the outage begins, and releases it in the outage; B and C want L1 at once; afterwards D wants L1 and
+/// E wants L2.
 static SCENARIO: Scenario = Scenario {
     acts: &[
         act("A", Before, "L2", &[call("acquire")]),

@@ -36,6 +36,10 @@ const FEWEST_BRIEF: usize = 16;
 impl Lanes {
     /// The lanes for these jobs.
     pub(super) fn of<'a>(limits: Limits, jobs: impl Iterator<Item = &'a Job> + Clone) -> Lanes {
+        if limits.servers == 1 {
+            // One after the other, each with all that there is.
+            return Lanes { most: limits.connections, ..Lanes::without_end() };
+        }
         let longest = jobs.clone().map(|job| job.bound).max().unwrap_or_default();
         let lanes =
             Lanes { threshold: longest / BRIEF_SHARE, most: limits.per_server(), ..Lanes::without_end() };

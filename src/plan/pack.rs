@@ -28,7 +28,7 @@ pub(super) fn by_server(jobs: Vec<(Persistence, Job)>, state: State, lanes: &Lan
             connections: 0,
             bound: Duration::ZERO,
             ends,
-            lane: Lane::Long,
+            lane,
         };
         let mut batch = empty();
         // Where one server is enough there is one. Where it is not, none holds connections for longer than they are used.

@@ -123,11 +123,17 @@ fn wishes() -> Wishes {
 #[test]
 fn a_small_file_takes_one_server_a_state_and_the_samples_that_were_wished_for() {
     let plan = Plan::new(vec![file(REQUESTS)], &wishes(), Limits::of(20_000, 28_000), false);
-    assert_eq!((plan.controls.len(), plan.batches.len()), (1, 2));
+    let states: Vec<State> = plan.batches.iter().map(|batch| batch.state).collect();
+    assert_eq!(plan.controls.len(), 1);
+    assert_eq!(states, [State::Paused, State::Healthy, State::Stopped], "the longest begins first");
     assert_eq!((plan.samples, plan.healthy_samples), (20, 200));
     assert!(plan.notes.is_empty(), "{:?}", plan.notes);
     assert_eq!(plan.longest_chain(), Duration::from_secs(3));
-    assert!(plan.batches[0].state == State::Paused, "the longest begins first");
+}
+
+/// The servers that something is wrong with.
+fn in_trouble(plan: &Plan) -> impl Iterator<Item = &Batch> {
+    plan.batches.iter().filter(|batch| batch.state.is_outage())
 }
 
 #[test]
@@ -143,7 +149,7 @@ fn a_thousand_uses_stay_within_the_connections_and_the_plan_says_what_that_cost(
     assert!((FEWEST_PROBES..20).contains(&plan.samples), "{}", plan.samples);
     assert_eq!(plan.notes.len(), 2, "{:?}", plan.notes);
     assert!(limits.connections <= 6_000);
-    for batch in &plan.batches {
+    for batch in in_trouble(&plan) {
         assert!(batch.connections * 12 <= limits.connections, "{}", batch.connections);
         assert_eq!(batch.connections, batch.jobs.iter().map(|job| job.connections).sum::<usize>());
     }
@@ -185,14 +191,15 @@ fn only_a_client_that_tries_again_is_probed_with_a_state_that_ends_inside_its_ca
 fn a_machine_with_few_open_files_still_gets_a_plan() {
     let plan = Plan::new(vec![file(REQUESTS)], &wishes(), Limits::of(256, 28_000), false);
     assert!(plan.samples >= FEWEST_PROBES);
-    assert!(plan.batches.iter().all(|batch| batch.connections <= 56), "{:?}", plan.batches);
+    assert!(in_trouble(&plan).all(|batch| batch.connections <= 56), "{:?}", plan.batches);
 }
 
 #[test]
 fn only_a_use_leaves_out_the_others_and_the_requests_that_call_them() {
     let wishes = Wishes { only: vec!["l".to_owned()], ..wishes() };
     let plan = Plan::new(vec![file(REQUESTS)], &wishes, Limits::of(20_000, 28_000), false);
-    let jobs: Vec<_> = plan.controls.iter().flat_map(|batch| &batch.jobs).collect();
+    let healthy_batches = plan.batches.iter().filter(|batch| !batch.state.is_outage());
+    let jobs: Vec<_> = plan.controls.iter().chain(healthy_batches).flat_map(|batch| &batch.jobs).collect();
     assert_eq!(jobs.len(), 3);
     for job in jobs {
         assert!(match job.what {
@@ -208,7 +215,7 @@ fn a_request_that_asks_redis_nothing_is_not_run_and_the_plan_says_so() {
     let text = REQUESTS.replace("requests:\n", "requests:\n  - {name: local, calls: [m.take]}\n");
     let plan = Plan::new(vec![file(&text)], &wishes(), Limits::of(20_000, 28_000), false);
     let chains = |batch: &Batch| batch.jobs.iter().filter(|job| matches!(job.what, Target::Chain(_))).count();
-    assert_eq!(plan.batches.iter().chain(&plan.controls).map(chains).collect::<Vec<_>>(), [1, 1, 1]);
+    assert_eq!(in_trouble(&plan).chain(&plan.controls).map(chains).collect::<Vec<_>>(), [1, 1, 1]);
     assert_eq!(plan.notes, ["the request local is not measured: none of its calls asks Redis"]);
 }
 
@@ -216,5 +223,36 @@ fn a_request_that_asks_redis_nothing_is_not_run_and_the_plan_says_so() {
 fn healthy_alone_is_a_plan_without_servers_in_trouble() {
     let wishes = Wishes { states: vec![State::Healthy], ..wishes() };
     let plan = Plan::new(vec![file(REQUESTS)], &wishes, Limits::of(20_000, 28_000), false);
-    assert_eq!((plan.controls.len(), plan.batches.len()), (1, 0));
+    assert_eq!((plan.controls.len(), in_trouble(&plan).count()), (1, 0));
+}
+
+#[test]
+fn what_is_over_at_once_has_connections_of_its_own_and_holds_nobody_up() {
+    let plan = Plan::new(vec![file(REQUESTS)], &wishes(), Limits::of(20_000, 28_000), false);
+    let lanes = plan.lanes.unwrap();
+    for batch in &plan.batches {
+        let long = batch.state == State::Paused;
+        assert_eq!(batch.lane, if long { Lane::Long } else { Lane::Brief }, "{}", batch.state);
+        assert!(batch.connections <= if long { lanes.long } else { lanes.brief }, "{}", batch.state);
+    }
+    let connections = Limits::of(20_000, 28_000).connections;
+    assert_eq!(lanes.long + lanes.brief, connections, "together they have all");
+    assert!(lanes.brief > lanes.long, "what the long ones do not want is the others'");
+}
+
+#[test]
+fn an_operation_that_requests_begin_with_needs_fewer_probes_of_its_own() {
+    let text = REQUESTS.replace("requests:", "requests:\n  - {name: two, calls: [t.check]}");
+    let own = |text: &str| {
+        let plan = Plan::new(vec![file(text)], &wishes(), Limits::of(20_000, 28_000), false);
+        let jobs =
+            in_trouble(&plan).filter(|batch| batch.state == State::Paused).flat_map(|batch| &batch.jobs);
+        let cells = jobs.filter_map(|job| match job.what {
+            Target::Cell(key) if (key.use_index, key.operation_index) == (0, 0) => Some(job.samples),
+            _ => None,
+        });
+        cells.sum::<usize>()
+    };
+    assert!(own(REQUESTS) > 0);
+    assert_eq!(own(&text), 0);
 }

@@ -127,7 +127,7 @@ impl Run {
                 Err(_) => collected.fill_in(&self.plan, deadline),
             },
         }
-        Ok(collected.observations(&self.plan, self.servers.info().clone(), self.clock.now_us()))
+        Ok(collected.observations(self.servers.info().clone(), self.clock.now_us()))
     }
 
     async fn all(self: &Arc<Self>, collected: &Arc<Collected>) -> Result<(), RunError> {

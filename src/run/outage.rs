@@ -19,7 +19,7 @@ use super::{Event, Run, RunError, prepare, side_by_side};
 use crate::clients::ProbeClient;
 use crate::kinds::Phase;
 use crate::observe::{Executed, Ledger};
-use crate::plan::Batch;
+use crate::plan::{Batch, Lane};
 use crate::redis::{Monitor, Origin, Server, states};
 use crate::words::Keeps;
 
@@ -51,9 +51,15 @@ pub(super) async fn run(
     last: bool,
     collected: &Collected,
 ) -> Result<bool, RunError> {
-    // Starting a server is waiting, not work. The semaphore is never closed.
-    let mut server = run.servers.start(batch.persistence).await?;
-    let preparing = run.preparing.acquire().await;
+    // Starting a server is waiting, not work, and those that mostly wait begin at once. Where nobody waits there is no need
+    // for more servers than are worked on. The semaphore is never closed.
+    let (mut server, preparing) = match batch.lane {
+        Lane::Long => (run.servers.start(batch.persistence).await?, run.preparing.acquire().await),
+        Lane::Brief => {
+            let preparing = run.preparing.acquire().await;
+            (run.servers.start(batch.persistence).await?, preparing)
+        }
+    };
     let target = &server.endpoint().clone();
     let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
     let mut hand = Hand::on(target).await?;

@@ -10,20 +10,6 @@ use redis_outage_audit::words::{Code, State};
 use crate::command::Folder;
 use crate::shown::{self, on_server};
 
-/// Each kind with the fields that it needs.
-const KINDS: [(&str, &str); 10] = [
-    ("jwt_revocation", "ttl: 1h"),
-    ("idempotency_key", "in_flight_ttl: 10m, result_ttl: 1h"),
-    ("lock", "ttl: 30s"),
-    ("one_time_token", "ttl: 10m"),
-    ("heartbeat_dedup", "window: 20s"),
-    ("cache", "ttl: 10m"),
-    ("rate_limit", "limit: 3, window: 1m"),
-    ("session", "ttl: 1h"),
-    ("queue", "pop: destructive"),
-    ("queue_move", "pop: move"),
-];
-
 /// What is declared, by the word that the uses' names end in. A cache falls back where others fail open.
 const POLICIES: [(&str, &str); 3] =
     [("denies", "fail_closed"), ("raises", "propagate"), ("opens", "fail_open")];
@@ -37,7 +23,7 @@ fn policies(uses: impl IntoIterator<Item = String>) -> String {
 /// Every kind, both ways to treat a connection, every policy.
 fn everything() -> String {
     let mut uses = Vec::new();
-    for (name, fields) in KINDS {
+    for (name, fields) in shown::KINDS.into_iter().chain([("queue_move", "pop: move")]) {
         let kind = if name == "queue_move" { "queue" } else { name };
         for on_timeout in ["keep", "close"] {
             for (word, policy) in POLICIES {

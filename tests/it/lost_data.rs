@@ -6,22 +6,10 @@ use redis_outage_audit::words::{Basis, Code, State};
 use crate::command::{Folder, found};
 use crate::shown;
 
-const KINDS: [(&str, &str); 9] = [
-    ("jwt_revocation", "ttl: 1h"),
-    ("idempotency_key", "in_flight_ttl: 10m, result_ttl: 1h"),
-    ("lock", "ttl: 30s"),
-    ("one_time_token", "ttl: 10m"),
-    ("heartbeat_dedup", "window: 20s"),
-    ("cache", "ttl: 10m"),
-    ("rate_limit", "limit: 3, window: 1m"),
-    ("session", "ttl: 1h"),
-    ("queue", "pop: destructive"),
-];
-
 #[test]
 fn what_a_server_without_persistence_loses_is_its_own_doing_and_no_departure_of_a_use() {
     let mut policies = "version: 1\nservice: memory\nserver: {persistence: none}\nclient: {command_timeout: 200ms, on_timeout: close, handshake: none}\nuses:\n".to_owned();
-    for (kind, fields) in KINDS {
+    for (kind, fields) in shown::KINDS {
         let policy = if kind == "cache" {
             "{read: fallback, write: fail_open, invalidate: fail_open}"
         } else {
@@ -34,7 +22,7 @@ fn what_a_server_without_persistence_loses_is_its_own_doing_and_no_departure_of_
     let (_, report) = Folder::with(&policies).report(&["--states", "stopped", "--samples", "8"]);
     shown::proven_and_clean(&report);
     let lost = found(&report, Code::DataLostWithServer);
-    for (kind, _) in KINDS {
+    for (kind, _) in shown::KINDS {
         let of_kind: Vec<_> = lost.iter().filter(|finding| finding.subject == kind).collect();
         assert_eq!(of_kind.len(), 1, "{kind}");
         assert_eq!(of_kind[0].states, [State::Stopped]);

@@ -5,6 +5,19 @@ use std::collections::BTreeSet;
 use redis_outage_audit::report::Report;
 use redis_outage_audit::words::{Basis, Code, Finding, State};
 
+/// Each kind of use with the fields that it needs.
+pub const KINDS: [(&str, &str); 9] = [
+    ("jwt_revocation", "ttl: 1h"),
+    ("idempotency_key", "in_flight_ttl: 10m, result_ttl: 1h"),
+    ("lock", "ttl: 30s"),
+    ("one_time_token", "ttl: 10m"),
+    ("heartbeat_dedup", "window: 20s"),
+    ("cache", "ttl: 10m"),
+    ("rate_limit", "limit: 3, window: 1m"),
+    ("session", "ttl: 1h"),
+    ("queue", "pop: destructive"),
+];
+
 /// The operations that have a finding of this code in this state, read from the server: `lock-keep-denies.acquire`.
 pub fn on_server(report: &Report, code: Code, state: State) -> BTreeSet<String> {
     findings(report, code, state)

@@ -28,11 +28,12 @@ pub(super) fn of_probe(used: &Use, operation: &UseOperation, probe: &Probe) -> V
     if !operation.operation.writes() {
         return departures;
     }
+    let once = may_not_repeat(used, operation);
     let effects = probe
         .attempts
         .iter()
-        .filter(|attempt| attempt.took_effect == Tri::Yes && may_not_repeat(used, operation, attempt));
-    let effects = effects.count();
+        .filter(|attempt| attempt.took_effect == Tri::Yes && once.contains(&attempt.command))
+        .count();
     if effects > 1 {
         departures.push(twice(used.kind, name, effects));
     }
@@ -84,11 +85,12 @@ fn twice(kind: Kind, operation: &str, times: usize) -> Departure {
     }
 }
 
-/// Whether the attempt's command does something else when it runs again.
-fn may_not_repeat(used: &Use, operation: &UseOperation, attempt: &Attempt) -> bool {
+/// The operation's commands that do something else when they run again.
+fn may_not_repeat(used: &Use, operation: &UseOperation) -> Vec<String> {
     let probe = ProbeId::new("judge", 0);
     let steps = operation.operation.steps(&used.call(&probe));
-    steps.iter().any(|step| step.command.name() == attempt.command && step.repeat != Repeat::Harmless)
+    let once = steps.iter().filter(|step| step.repeat != Repeat::Harmless);
+    once.map(|step| step.command.name().to_owned()).collect()
 }
 
 /// A value of the audit's own that is not this probe's. Each value names the probe that wrote it.
