@@ -8,8 +8,8 @@ use crate::policy::Persistence;
 /// Files that a server keeps for itself, beside its clients' connections.
 const OWN_FILES: u64 = 64;
 
-/// More connections to one port than this, and the system's ephemeral ports run out first.
-const MOST_CLIENTS: u64 = 28_000;
+/// A run opens fewer connections than this. The server keeps a place for each, and each place is memory.
+const MOST_CLIENTS: u64 = 6_500;
 
 /// The text of `redis.conf`. Paths are relative to the server's own directory, in which it is started.
 pub(super) fn config(addr: SocketAddr, persistence: Persistence) -> String {

@@ -18,7 +18,7 @@ use crate::redis::states;
 pub(super) async fn run(run: &Arc<Run>, batch: &Batch, collected: &Collected) -> Result<(), RunError> {
     let mut server = run.servers.start(batch.persistence).await?;
     // The semaphore is never closed.
-    let _work = run.preparing.acquire().await;
+    let _working = run.brief.acquire().await;
     let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
     let mut hand = Hand::on(server.endpoint()).await?;
     prepare::keys(&mut hand, &casts).await?;

@@ -82,6 +82,9 @@ pub enum RunError {
 /// after the other wait side by side, where all at once would first compete and then idle together.
 const PREPARING_AT_ONCE: usize = 2;
 
+/// How many servers at once are worked on where nobody waits, from their preparation to the end of their calls.
+const BRIEF_AT_ONCE: usize = 4;
+
 /// How often a state that has to end inside the calls is tried: on a busy machine it may end too late.
 const TRIES: usize = 3;
 
@@ -94,6 +97,7 @@ pub struct Run {
     clock: Clock,
     next_probe: AtomicU64,
     preparing: Semaphore,
+    brief: Semaphore,
     events: Box<dyn Fn(Event) + Send + Sync>,
 }
 
@@ -108,8 +112,9 @@ impl Run {
         events: Box<dyn Fn(Event) + Send + Sync>,
     ) -> Arc<Run> {
         let clock = Clock::start();
-        let (next_probe, preparing) = (AtomicU64::new(0), Semaphore::new(PREPARING_AT_ONCE));
-        Arc::new(Run { plan, servers, name, seed, clock, next_probe, preparing, events })
+        let (preparing, brief) = (Semaphore::new(PREPARING_AT_ONCE), Semaphore::new(BRIEF_AT_ONCE));
+        let next_probe = AtomicU64::new(0);
+        Arc::new(Run { plan, servers, name, seed, clock, next_probe, preparing, brief, events })
     }
 
     /// Carries the plan out. What the deadline leaves undone is in the observations as not proven.

@@ -52,12 +52,12 @@ pub(super) async fn run(
     collected: &Collected,
 ) -> Result<bool, RunError> {
     // Starting a server is waiting, not work, and those that mostly wait begin at once. Where nobody waits there is no need
-    // for more servers than are worked on. The semaphore is never closed.
-    let (mut server, preparing) = match batch.lane {
+    // for more servers than are worked on. The semaphores are never closed.
+    let (mut server, working) = match batch.lane {
         Lane::Long => (run.servers.start(batch.persistence).await?, run.preparing.acquire().await),
         Lane::Brief => {
-            let preparing = run.preparing.acquire().await;
-            (run.servers.start(batch.persistence).await?, preparing)
+            let working = run.brief.acquire().await;
+            (run.servers.start(batch.persistence).await?, working)
         }
     };
     let target = &server.endpoint().clone();
@@ -100,9 +100,8 @@ pub(super) async fn run(
         }
     }
     let mut monitor = monitor_on(&server).await?;
-    // Calls that end at once are work too, and what they cost is their own work's time: they are made while no more than
-    // one other server is being prepared.
-    let preparing = preparing.ok().filter(|_| batch.bound <= ENDS_AT_ONCE);
+    // Calls that end at once are work too, and what they cost is their own work's time.
+    let working = working.ok().filter(|_| batch.bound <= ENDS_AT_ONCE);
 
     let bound = server.longest_pause().unwrap_or(Duration::MAX).min(batch.bound + MARGIN);
     let holding = states::enter(state, &mut server, bound).await?;
@@ -145,7 +144,7 @@ pub(super) async fn run(
             (holding.leave(&mut server).await, jitter_us)
         }
     };
-    drop(preparing);
+    drop(working);
     left.barrier?;
     if batch.ends.is_some() && !left.proof.held() && !last {
         server.shutdown().await;
