@@ -38,7 +38,9 @@ pub struct ProbeClient {
     client: Arc<Client>,
     target: Endpoint,
     link: Link,
-    random: StdRng,
+    seed: u64,
+    /// Made when a wait is first drawn: most clients never draw one.
+    random: Option<Box<StdRng>>,
     clock: Clock,
 }
 
@@ -64,13 +66,12 @@ impl ProbeClient {
             let ping = crate::kinds::Command::Plain(vec!["PING".to_owned()]);
             connection.send(&ping, Some(WARM_UP)).await?;
         }
-        let random = StdRng::seed_from_u64(seed);
-        Ok(ProbeClient { client, target, link: Link::Up(connection), random, clock })
+        Ok(ProbeClient { client, target, link: Link::Up(connection), seed, random: None, clock })
     }
 
     /// A client that has never connected: its first attempt does, as after a deploy or where a pool grows.
     pub fn cold(client: Arc<Client>, target: Endpoint, clock: Clock, seed: u64) -> ProbeClient {
-        ProbeClient { client, target, link: Link::Fresh, random: StdRng::seed_from_u64(seed), clock }
+        ProbeClient { client, target, link: Link::Fresh, seed, random: None, clock }
     }
 
     /// Runs the steps of one operation and records each attempt. The call is given up after `give_up`.
@@ -86,6 +87,8 @@ impl ProbeClient {
             let reply = Reply::NeverReturned;
             record.done.push(Attempt::new(command, number, sent_us, ended_us, reply, None));
         }
+        // Thousands of records are kept, and most calls make one attempt.
+        record.done.shrink_to_fit();
         Probe { id: id.to_string(), sent_us, ended_us, reply, own_key: true, attempts: record.done }
     }
 
@@ -93,6 +96,13 @@ impl ProbeClient {
     pub async fn settle(&mut self, within: Duration) {
         let client = Arc::clone(&self.client);
         let _ = tokio::time::timeout(within, self.link.settle(&self.target, &client)).await;
+    }
+
+    /// How long it waits after so many failed attempts.
+    fn wait(&mut self, failed: u32) -> Duration {
+        let seed = self.seed;
+        let random = self.random.get_or_insert_with(|| Box::new(StdRng::seed_from_u64(seed)));
+        backoff::wait(self.client.backoff, failed, random)
     }
 
     /// Stops what the client does beside its calls, until the next one. Its connection stays open.
@@ -137,7 +147,7 @@ impl ProbeClient {
             record.done.push(Attempt::new(command, number, sent_us, ended_us, reply, port));
             match outcome {
                 Err(reply) if number < self.client.attempts && !matches!(reply, Reply::Rejected { .. }) => {
-                    tokio::time::sleep(backoff::wait(self.client.backoff, number, &mut self.random)).await;
+                    tokio::time::sleep(self.wait(number)).await;
                     number += 1;
                 }
                 outcome => return outcome,

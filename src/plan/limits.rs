@@ -7,7 +7,7 @@ pub const FEWEST_PROBES: usize = 5;
 
 /// The most connections that a run opens at once however much the machine allows: each costs about 16 KiB here and as
 /// much again in the server.
-const MOST_CONNECTIONS: usize = 5_850;
+const MOST_CONNECTIONS: usize = 5_800;
 
 /// Open files that are not probes' connections: servers' pipes and logs, the witness, the runtime.
 const OTHER_FILES: usize = 200;

@@ -55,7 +55,8 @@ impl Cast {
                 for _ in 0..job.samples {
                     let id = run.probe_id();
                     cast.before.extend(operation.prepare(&used.call(&id)));
-                    let steps = operation.steps(&used.call(&id));
+                    let mut steps = operation.steps(&used.call(&id));
+                    steps.shrink_to_fit();
                     cast.clients.push((Arc::clone(&client), id.clone()));
                     cast.parts.push(Part::Cell(key, id, steps));
                 }

@@ -83,7 +83,7 @@ pub enum RunError {
 const PREPARING_AT_ONCE: usize = 2;
 
 /// How many servers at once are worked on where nobody waits, from their preparation to the end of their calls.
-const BRIEF_AT_ONCE: usize = 4;
+const BRIEF_AT_ONCE: usize = 2;
 
 /// How often a state that has to end inside the calls is tried: on a busy machine it may end too late.
 const TRIES: usize = 3;
