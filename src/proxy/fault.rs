@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::Glob;
+use super::Scope;
 
 /// A fault: what it does, and to whose requests.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
     /// What is done.
     pub what: What,
     /// The keys whose requests are harmed; all requests where there is none. A request with several keys is harmed where
     /// one of them matches.
-    pub scope: Option<Glob>,
+    pub scope: Option<Scope>,
     /// How many requests of a key are harmed before one is spared, over and over; where there is none, all are harmed.
     ///
     /// It is counted for each key by itself, so that a call that is tried again meets the same on each run, however many
@@ -20,7 +20,7 @@ pub struct Fault {
 }
 
 /// What is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     /// A round trip takes longer.
     Slow {
@@ -43,15 +43,6 @@ pub enum What {
 }
 
 impl Fault {
-    /// How much longer a slow round trip takes, where nothing else is said.
-    pub const LATENCY: Duration = Duration::from_millis(200);
-    /// How much that differs, where nothing else is said.
-    pub const JITTER: Duration = Duration::from_millis(50);
-    /// How many bytes of a reply come, where nothing else is said: the middle of `+OK`, the length of a short string.
-    pub const AFTER: usize = 4;
-    /// How many requests of a key fail in a row, where nothing else is said.
-    pub const FAILURES: u32 = 2;
-
     /// A fault that harms all requests.
     pub fn new(what: What) -> Fault {
         Fault { what, scope: None, failures: None }
@@ -64,8 +55,8 @@ impl Fault {
 
     /// The same, for requests with such keys only.
     #[must_use]
-    pub fn on(self, scope: Glob) -> Fault {
-        Fault { scope: Some(scope), ..self }
+    pub fn on(self, scope: impl Into<Scope>) -> Fault {
+        Fault { scope: Some(scope.into()), ..self }
     }
 
     /// The same, for so many requests of a key in a row.
