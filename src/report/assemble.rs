@@ -150,8 +150,9 @@ impl Scene<'_> {
             decision: common_decision(&cell.probes, operation),
             cost,
             worst_case_us: worst_case(
-                &used.client,
-                operation.operation.writes(),
+                self.file,
+                cell.key.use_index,
+                cell.key.operation_index,
                 state,
                 Some(self.info.setinfo),
             )
