@@ -6,7 +6,7 @@ use super::Ends;
 use crate::kinds::{Call, Command, ProbeId};
 use crate::policy::{PolicyFile, StateChoice, Use};
 use crate::proxy::{Fault, Glob, Scope, What, keys};
-use crate::words::State;
+use crate::words::{Parameter, State, declared};
 
 /// The fault that a state is in a file; none where it is brought about on the server itself.
 pub(super) fn fault(file: &PolicyFile, state: State, ends: Option<Ends>) -> Option<Fault> {
@@ -33,6 +33,23 @@ fn what(choice: &StateChoice) -> Option<What> {
         State::Flapping => Some(What::Flapping),
         _ => None,
     }
+}
+
+/// What a reader has to know of a state that a proxy brings about: how it is set, and whom it befalls.
+pub(super) fn says(file: &PolicyFile, state: State) -> Option<String> {
+    let choice = file.choice(state);
+    what(&choice)?;
+    let mut says: Vec<String> = (state.facts().takes.iter())
+        .map(|known| match choice.parameter(known.name).unwrap_or(known.default) {
+            Parameter::Duration(duration) => format!("{} {}", known.name, declared(duration)),
+            Parameter::Count(count) => format!("{} {count}", known.name),
+        })
+        .collect();
+    says.extend(choice.scope.map(|index| {
+        let name = &file.uses[index].name;
+        format!("only the keys of {name} are in it; the other uses have no cell there, and requests that call it are run whole")
+    }));
+    (!says.is_empty()).then(|| format!("{state}: {}", says.join(", ")))
 }
 
 /// The keys of a use: those of all its operations' commands, with a star for what differs from call to call.

@@ -136,6 +136,11 @@ impl Plan {
             .not_measured()
             .map(|name| format!("the request {name} is not measured: none of its calls asks Redis"))
             .collect();
+        for file in &files {
+            let of = if files.len() > 1 { format!(" ({})", file.service) } else { String::new() };
+            let says = wishes.states.iter().filter_map(|state| fault::says(file, *state));
+            notes.extend(says.map(|says| format!("{says}{of}")));
+        }
         let outage_states: Vec<State> = wishes.states.iter().copied().filter(|s| s.is_outage()).collect();
 
         let counts =
