@@ -15,8 +15,9 @@ pub(super) fn fault(file: &PolicyFile, state: State, ends: Option<Ends>) -> Opti
         what: what(&choice)?,
         scope: choice.scope.map(|index| scope(&file.uses[index])),
         failures: choice.count("failures").map(|failures| u32::try_from(failures).unwrap_or(u32::MAX)),
+        once: ends == Some(Ends::OnReconnect),
     };
-    Some(if ends == Some(Ends::AfterFirst) { fault.failing(1) } else { fault })
+    Some(fault)
 }
 
 fn what(choice: &StateChoice) -> Option<What> {
@@ -63,8 +64,7 @@ fn scope(used: &Use) -> Scope {
             Command::Script { keys, .. } => all.extend(keys.iter().cloned()),
         }
     }
-    let pattern = |key: &String| {
-        Glob::new(key.split(slot.as_str()).map(Glob::escaped).collect::<Vec<_>>().join("*"))
-    };
+    let pattern =
+        |key: &String| Glob::new(key.split(slot.as_str()).map(Glob::escaped).collect::<Vec<_>>().join("*"));
     all.iter().map(pattern).collect()
 }

@@ -148,7 +148,9 @@ impl Source<'_> {
             let choice = policy.choice(state);
             for use_index in self.uses(policy, state) {
                 let used = &policy.uses[use_index];
-                let Some(ends) = straddles(&used.client, &choice, self.setinfo, self.give_up) else { continue };
+                let Some(ends) = straddles(&used.client, &choice, self.setinfo, self.give_up) else {
+                    continue;
+                };
                 let cast = Cast::of(used, state, Timing::Straddling);
                 if scenes == 0 || cast.callers.is_empty() {
                     continue;

@@ -112,8 +112,8 @@ pub struct Job {
 pub enum Ends {
     /// So long after the calls' begin.
     At(Duration),
-    /// For each key once its first request was harmed.
-    AfterFirst,
+    /// For each client once it has connected again.
+    OnReconnect,
 }
 
 /// What a job probes.

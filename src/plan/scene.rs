@@ -135,7 +135,7 @@ fn reached(used: &Use, calls: &[(usize, GoesOn)], state: State) -> usize {
 
 /// When a state has to end, counted from the calls' begin, so that it ends between the first attempt's deadline and the
 /// second one's: half of the second attempt's time after it began, at the earliest that the wait between them allows. Where
-/// nothing waits, no instant is needed: each key's first request alone is harmed. None where neither is possible: a single
+/// nothing waits, no instant is needed: who connects again is harmed no more. None where neither is possible: a single
 /// attempt, no timeout, or a second attempt that does not wait.
 pub(super) fn straddles(
     client: &Client,
@@ -148,7 +148,7 @@ pub(super) fn straddles(
         return None;
     }
     if facts.waits == Waits::Nothing {
-        return (client.reconnect != Reconnect::Never).then_some(Ends::AfterFirst);
+        return (client.reconnect != Reconnect::Never).then_some(Ends::OnReconnect);
     }
     let second = later_attempt(client, state, Some(setinfo))?;
     let ends = client.command_timeout? + shortest_wait(client.backoff, 1) + second / 2;

@@ -167,7 +167,11 @@ fn only_a_client_that_tries_again_is_probed_with_a_state_that_ends_inside_its_ca
     let ends = |plan: &Plan| plan.batches.iter().filter_map(|batch| batch.ends).collect::<Vec<_>>();
     assert_eq!(ends(&plan("{command_timeout: 1s}")), Vec::<Ends>::new());
     let twice = plan("{command_timeout: 1s, attempts: 2, backoff: 100ms, on_timeout: keep}");
-    assert_eq!(ends(&twice), [Ends::At(Duration::from_millis(1_600))], "between the deadlines at 1 s and 2.1 s");
+    assert_eq!(
+        ends(&twice),
+        [Ends::At(Duration::from_millis(1_600))],
+        "between the deadlines at 1 s and 2.1 s"
+    );
     let jitter = plan(
         "{command_timeout: 1s, attempts: 2, on_timeout: keep, backoff: {exponential: {base: 4s, cap: 4s, jitter: 1}}}",
     );

@@ -17,6 +17,8 @@ pub struct Fault {
     /// It is counted for each key by itself, so that a call that is tried again meets the same on each run, however many
     /// others there are. What has no key counts by the name of its command.
     pub failures: Option<u32>,
+    /// Whether only connections are harmed that were there when it was set: who connects again is spared.
+    pub once: bool,
 }
 
 /// What is done.
@@ -45,7 +47,7 @@ pub enum What {
 impl Fault {
     /// A fault that harms all requests.
     pub fn new(what: What) -> Fault {
-        Fault { what, scope: None, failures: None }
+        Fault { what, scope: None, failures: None, once: false }
     }
 
     /// Connections that fail so many requests of a key, then serve one, and so on.
@@ -63,6 +65,12 @@ impl Fault {
     #[must_use]
     pub fn failing(self, failures: u32) -> Fault {
         Fault { failures: Some(failures), ..self }
+    }
+
+    /// The same, for connections only that are there when it is set.
+    #[must_use]
+    pub fn once(self) -> Fault {
+        Fault { once: true, ..self }
     }
 
     /// Whether it picks its requests. Otherwise it harms bytes, whatever they mean.

@@ -203,7 +203,8 @@ mod tests {
 
     /// What a request is under a fault with this scope.
     fn found(line: &str, scope: Option<&str>) -> Found {
-        let fault = Fault { scope: scope.map(|scope| Glob::new(scope).into()), ..Fault::new(What::ReplyLost) };
+        let fault =
+            Fault { scope: scope.map(|scope| Glob::new(scope).into()), ..Fault::new(What::ReplyLost) };
         let mut request = Request::default();
         let words: Vec<&str> = line.split(' ').collect();
         for word in &words {

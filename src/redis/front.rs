@@ -44,7 +44,8 @@ impl Front {
         &self.fault
     }
 
-    pub(super) fn proxy(&self) -> &Proxy {
+    /// The proxy itself.
+    pub fn proxy(&self) -> &Proxy {
         &self.proxy
     }
 }

@@ -11,7 +11,9 @@ use crate::observe::{
     ChainProbe, Cost, Played, Probe, Proof, Protocol, Recovery, ReplayedStep, ServerInfo, Snapshot, Timing,
 };
 use crate::policy::{Backend, Persistence};
-use crate::words::{Basis, Code, Decision, Evidence, Finding, KnownFrom, OutagePolicy, State, Verdict, Whose};
+use crate::words::{
+    Basis, Code, Decision, Evidence, Finding, KnownFrom, OutagePolicy, State, Verdict, Whose,
+};
 
 /// The version of this model; a reader refuses another.
 pub const REPORT_VERSION: u32 = 1;

@@ -60,8 +60,7 @@ pub(super) async fn run(
     let preparing = run.preparing.acquire().await;
     let target = &server.endpoint().clone();
     let seed = run.seed;
-    let front =
-        batch.fault.as_ref().map(|fault| Front::start(&server, fault.clone(), seed)).transpose()?;
+    let front = batch.fault.as_ref().map(|fault| Front::start(&server, fault.clone(), seed)).transpose()?;
     // Where a proxy brings the state about, the clients are connected through it, and the audit itself is not.
     let door = front.as_ref().map_or(target, Front::endpoint);
     let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
@@ -145,7 +144,7 @@ pub(super) async fn run(
             left.proof = end.proof(left.proof, &acted);
             (left, jitter.worst_us())
         }
-        Some(Ends::AfterFirst) | None => {
+        Some(Ends::OnReconnect) | None => {
             join(&mut playing, &mut acted, batch).await?;
             let jitter_us = jitter.worst_us();
             (holding.leave(&mut server).await, jitter_us)

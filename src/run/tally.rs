@@ -61,7 +61,10 @@ impl<'a> Tally<'a> {
 
     fn against(&self, fault: &Fault, harmed: &Harmed) -> Option<String> {
         let against = match fault.what {
-            What::ReplyLost | What::CutMidReply { .. } | What::Flapping => self.otherwise_reset(harmed),
+            What::ReplyLost | What::CutMidReply { .. } | What::Flapping => {
+                let by_turns = fault.once || fault.failures.is_some();
+                self.otherwise_reset(harmed).or_else(|| self.answered().filter(|_| !by_turns))
+            }
             What::Slow { latency, jitter } => {
                 self.early(latency.saturating_sub(jitter)).or_else(|| self.untouched(harmed))
             }
@@ -94,10 +97,10 @@ impl<'a> Tally<'a> {
         Some(format!("an attempt was answered after {:?}, and not late", Duration::from_micros(took(early))))
     }
 
-    /// An answer out of the silence.
+    /// An answer where there is none.
     fn answered(&self) -> Option<String> {
         let answered = self.seen(Reply::is_answer);
-        (answered > 0).then(|| format!("{answered} attempts were answered out of the silence"))
+        (answered > 0).then(|| format!("{answered} attempts were answered all the same"))
     }
 
     /// A client that waited, and whom the proxy did not harm.

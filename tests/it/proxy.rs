@@ -226,12 +226,9 @@ async fn a_second_attempt_after_a_lost_reply_finds_what_the_first_did() {
 async fn a_reply_is_cut_after_so_many_bytes_and_never_whole() {
     let (server, proxy) = behind_a_proxy().await;
     ask(server.addr(), "SET a hello").await;
-    for (after, got) in [
-        (0, " (reset)"),
-        (4, "$5\r\n (reset)"),
-        (6, "$5\r\nhe (reset)"),
-        (99, "$5\r\nhello\r (reset)"),
-    ] {
+    for (after, got) in
+        [(0, " (reset)"), (4, "$5\r\n (reset)"), (6, "$5\r\nhe (reset)"), (99, "$5\r\nhello\r (reset)")]
+    {
         let mut caller = Caller::connect(proxy.addr()).await;
         proxy.set(Fault::new(What::CutMidReply { after })).await.unwrap();
         assert_eq!(caller.ask_in_vain("GET a").await, got);

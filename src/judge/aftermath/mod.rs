@@ -71,7 +71,7 @@ fn of_scene(file: &PolicyFile, key: SceneKey, runs: &[&Scene], believable: &Beli
                 basis: Code::FaultNotProven.basis(),
                 seen: None,
                 declared: match key.state.facts().waits {
-                    Waits::Nothing => "each key's first request alone is harmed".to_owned(),
+                    Waits::Nothing => "connections from before are harmed, and new ones are not".to_owned(),
                     _ => "the state ends between the first attempt's deadline and the second's".to_owned(),
                 },
                 observed: unproven.clone(),
@@ -124,7 +124,7 @@ fn conditions(key: SceneKey, scaled: u32) -> String {
     let mut conditions = String::new();
     if key.timing == Timing::Straddling {
         conditions.push_str(match key.state.facts().waits {
-            Waits::Nothing => ", each key's first request alone being harmed",
+            Waits::Nothing => ", connections from before alone being harmed",
             _ => ", the state ending inside the call",
         });
     }

@@ -65,7 +65,7 @@ impl Proxied {
             Ok(mut witness) => match front.proxy().set(front.fault().clone()).await {
                 Err(error) => Err(format!("the fault could not be set: {error}")),
                 Ok(()) => {
-                    witness.look(true).await;
+                    witness.look(false).await;
                     Ok(Watch::start(move |stopped| watch(witness, stopped)))
                 }
             },
@@ -85,7 +85,7 @@ impl Proxied {
             // again, as one that took long enough has just ended.
             let slow = matches!(front.fault().what, What::Slow { .. });
             if !slow {
-                witness.look(false).await;
+                witness.look(true).await;
             }
         }
         // Whatever was seen, it has to end.
@@ -113,6 +113,8 @@ struct Witness {
     wire: Wire,
     /// A connection that asks for what the fault is not meant for, where there is any such thing.
     beside: Option<Wire>,
+    /// Where only connections from before are harmed, one that says nothing until the last look.
+    spare: Option<Wire>,
     /// The ports of all its connections.
     ports: BTreeSet<u16>,
     rounds: u32,
@@ -137,28 +139,33 @@ impl Witness {
         let wire = connect_and_ask(front, &mut ports).await?;
         let elsewhere = fault.scope.as_ref().is_some_and(|scope| !scope.matches(NO_KEY.as_bytes()));
         let beside = if elsewhere { Some(connect_and_ask(front, &mut ports).await?) } else { None };
+        let spare = if fault.once { Some(connect_and_ask(front, &mut ports).await?) } else { None };
         let front = front.clone();
-        Ok(Witness { front, key, wire, beside, ports, rounds: 0, resets: 0, hung: 0, against: None })
+        Ok(Witness { front, key, wire, beside, spare, ports, rounds: 0, resets: 0, hung: 0, against: None })
     }
 
-    /// Looks once, at how new connections fare too where they are to `knock`.
-    async fn look(&mut self, knock: bool) {
-        if let Err(why) = self.looked(knock).await {
+    /// Looks once; for the `last` time, at nothing that takes long.
+    async fn look(&mut self, last: bool) {
+        if let Err(why) = self.looked(last).await {
             self.against.get_or_insert(why);
         }
         self.rounds += 1;
     }
 
-    async fn looked(&mut self, knock: bool) -> Result<(), String> {
+    async fn looked(&mut self, last: bool) -> Result<(), String> {
         let fault = self.front.fault().clone();
         if let Some(beside) = &mut self.beside {
             let asked = beside.ask(&["GET", NO_KEY], STEP_WITHIN).await;
-            asked.map_err(|error| format!("a key that the fault is not meant for was not answered: {error}"))?;
+            asked.map_err(|error| {
+                format!("a key that the fault is not meant for was not answered: {error}")
+            })?;
         }
         match fault.what {
             What::Slow { latency, jitter } => self.asks_slowly(latency.saturating_sub(jitter)).await,
-            What::BlackHole => self.waits(knock && fault.scope.is_none()).await,
-            What::ReplyLost | What::CutMidReply { .. } | What::Flapping => self.asks_in_turn(&fault).await,
+            What::BlackHole => self.waits(!last && fault.scope.is_none()).await,
+            What::ReplyLost | What::CutMidReply { .. } | What::Flapping => {
+                self.asks_in_turn(&fault, last).await
+            }
         }
     }
 
@@ -194,11 +201,15 @@ impl Witness {
         Ok(())
     }
 
-    /// Each request is reset, or each but every so-manyth.
-    async fn asks_in_turn(&mut self, fault: &Fault) -> Result<(), String> {
-        let spared = fault
-            .failures
-            .is_some_and(|failures| u64::from(self.rounds) % (u64::from(failures) + 1) == u64::from(failures));
+    /// Each request is reset, or each but every so-manyth, or the first connection's.
+    async fn asks_in_turn(&mut self, fault: &Fault, last: bool) -> Result<(), String> {
+        let round = u64::from(self.rounds);
+        let of_turn = |failures| round % (u64::from(failures) + 1) == u64::from(failures);
+        let spare = self.spare.take_if(|_| last);
+        let spared = (fault.once && round > 0 && spare.is_none()) || fault.failures.is_some_and(of_turn);
+        if let Some(spare) = spare {
+            self.wire = spare;
+        }
         let reply = self.wire.ask(&["GET", &self.key], STEP_WITHIN).await;
         match (reply, spared) {
             (Ok(_), true) => Ok(()),
@@ -237,19 +248,31 @@ impl Witness {
         let mut shown = match self.front.fault().what {
             What::Slow { latency, jitter } => {
                 let least = latency.saturating_sub(jitter);
-                format!("a client of the audit's own asked {asked} through the proxy, and was answered after {least:?} or more each time")
+                format!(
+                    "a client of the audit's own asked {asked} through the proxy, and was answered after {least:?} or more each time"
+                )
             }
             What::BlackHole => {
                 let reply = bounded(STEP_WITHIN, self.wire.reply()).await;
-                reply.map_err(|error| format!("what the witness had sent was not answered at the end: {error}"))?;
+                reply.map_err(|error| {
+                    format!("what the witness had sent was not answered at the end: {error}")
+                })?;
                 let hung = match self.hung {
                     0 => String::new(),
-                    hung => format!(", and {} hung in connect", counted(usize::try_from(hung).unwrap_or(usize::MAX), "new connection")),
+                    hung => format!(
+                        ", and {} hung in connect",
+                        counted(usize::try_from(hung).unwrap_or(usize::MAX), "new connection")
+                    ),
                 };
-                format!("what a client of the audit's own had sent through the proxy was answered only at the end{hung}")
+                format!(
+                    "what a client of the audit's own had sent through the proxy was answered only at the end{hung}"
+                )
             }
             What::ReplyLost | What::CutMidReply { .. } | What::Flapping => {
-                format!("a client of the audit's own asked {asked} through the proxy, and was reset {} of them, in its turn", self.resets)
+                format!(
+                    "a client of the audit's own asked {asked} through the proxy, and was reset {} of them, in its turn",
+                    self.resets
+                )
             }
         };
         if self.beside.is_some() {
@@ -271,7 +294,7 @@ async fn watch(mut witness: Witness, mut stopped: oneshot::Receiver<()>) -> Witn
             _ = &mut stopped => return witness,
             () = tokio::time::sleep(pause) => {}
         }
-        witness.look(true).await;
+        witness.look(false).await;
     }
 }
 
