@@ -11,10 +11,12 @@ use redis_outage_audit::proxy::{Fault, Glob, What};
 use redis_outage_audit::redis::states::{self, Left};
 use redis_outage_audit::redis::{Front, Server};
 use redis_outage_audit::report::Report;
-use redis_outage_audit::words::{Code, Decision, State, Verdict, Whose};
+use redis_outage_audit::report::json::from_json;
+use redis_outage_audit::words::{Code, Decision, State, Tri, Verdict, Whose};
 use std::time::Duration;
 
 use crate::command::{Folder, cell, p50_ms, request, row};
+use crate::existing::{self, Existing};
 use crate::shown;
 use crate::support::{Listens, ask, held, not_proven, server};
 
@@ -301,4 +303,27 @@ async fn a_fault_that_is_lifted_too_early_is_not_proven() {
         assert!(why.contains("witness") || why.contains("connection"), "{fault:?}: {why}");
         left.barrier.unwrap();
     }
+}
+
+#[test]
+fn a_server_that_exists_is_audited_through_a_proxy_without_any_change_to_it() {
+    let (server, folder) = (Existing::start(), Folder::with(existing::POLICIES));
+    let (before, url) = (server.settings(), server.url());
+    let names: Vec<&str> = PROXIED.iter().map(|state| state.name()).collect();
+    let states = names.join(",");
+    let args = ["--redis-url", &url, "--states", &states, "--samples", "5", "--json", "report.json"];
+    let ended = folder.attach(&args);
+    assert!(matches!(ended.code, 0 | 1), "{} {}\n{}", ended.code, ended.stdout, ended.stderr);
+    let report = from_json(&folder.read("report.json")).unwrap();
+    shown::proven_and_clean(&report);
+    assert_eq!(report.server.whose, Whose::Attached);
+    for state in PROXIED {
+        let cell = cell(&report, "cart-lock.acquire", state);
+        assert_eq!(cell.whose, Whose::Proxied, "{state}");
+        let attempts = || cell.probes.iter().flat_map(|probe| &probe.attempts);
+        assert!(attempts().all(|attempt| attempt.ran != Tri::Unknown), "{state}: the ledger knows each");
+    }
+    assert_eq!(server.keys(), Vec::<String>::new());
+    assert_eq!(server.settings(), before);
+    assert!(server.is_left_alone());
 }
