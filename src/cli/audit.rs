@@ -7,7 +7,6 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use redis_outage_audit::plan::{Plan, Wishes};
 use redis_outage_audit::policy::PolicyFile;
-use redis_outage_audit::redis::states::can_enter;
 use redis_outage_audit::redis::{Allow, ServerError, Servers};
 use redis_outage_audit::report::{self, Report, RunInfo};
 use redis_outage_audit::run::Run;
@@ -81,7 +80,7 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>], allow: Option<&Allow>) ->
     }
     for name in &args.states {
         match (name.as_str(), State::from_name(name)) {
-            ("all", _) => states.extend(State::ALL.iter().copied().filter(|state| can_enter(*state))),
+            ("all", _) => states.extend(State::ALL),
             (_, Some(state)) => states.push(state),
             (_, None) => {
                 bail!(
@@ -107,11 +106,6 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>], allow: Option<&Allow>) ->
             bail!("{}", refused.join("\n"));
         }
         states.retain(|state| allow.refuses(*state).is_none());
-    }
-    if let Some(state) = states.iter().find(|state| !can_enter(**state)) {
-        bail!(
-            "{state}: this state needs a proxy between the clients and the server, which this version does not have yet; leave it out of `--states` or of the file's `states`"
-        );
     }
     let uses = || files.iter().flat_map(|file| file.uses.iter().map(|used| used.name.as_str()));
     for name in &args.only {

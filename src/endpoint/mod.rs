@@ -75,6 +75,11 @@ impl Endpoint {
         self.0.login.as_ref()
     }
 
+    /// Whether what goes over its connections is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.0.tls.is_some()
+    }
+
     /// Whether whoever knows where it is gets in: it needs no login, and no TLS.
     pub fn lets_everybody_in(&self) -> bool {
         self.0.tls.is_none() && self.0.login.is_none()

@@ -73,7 +73,9 @@ pub(super) fn stale(
                 .enumerate()
                 .filter(|(_, operation)| covers_operation(acceptance, operation.name()))
                 .flat_map(|(operation_index, _)| {
-                    looked_for(file, acceptance).into_iter().map(move |state| (operation_index, state))
+                    let befalling = |state: &State| file.befalls(*state, use_index);
+                    let states = looked_for(file, acceptance).into_iter().filter(befalling);
+                    states.map(move |state| (operation_index, state))
                 })
                 .all(|(operation_index, state)| {
                     cells.iter().any(|cell| {

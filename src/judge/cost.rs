@@ -57,6 +57,7 @@ pub(super) fn excess(cost: Cost, line: BudgetLine, state: State, jitter_us: u64)
 fn cause_of_excess(used: &Use, state: State) -> String {
     match state.facts().waits {
         Waits::Nothing => "the call itself took longer, without any timeout running out".to_owned(),
+        Waits::Latency => "each round trip takes longer, by what the state is told".to_owned(),
         _ => why_it_costs(&used.client),
     }
 }

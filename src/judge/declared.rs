@@ -17,7 +17,7 @@ pub(super) fn findings(file: &PolicyFile, states: &[State], setinfo: Option<bool
             found.extend(undecided(subject, operation));
             found.extend(retry_not_idempotent(subject, used, operation));
             for &state in states.iter().filter(|state| is_predictable(**state)) {
-                let worst = worst_case(&used.client, operation.operation.writes(), state, setinfo);
+                let worst = worst_case(file, use_index, operation_index, state, setinfo);
                 let Some(line) = operation.budget.get(state) else { continue };
                 found.extend(budget_unreachable(subject, state, line, worst, &used.client));
             }
@@ -34,7 +34,7 @@ pub(super) fn findings(file: &PolicyFile, states: &[State], setinfo: Option<bool
     found
 }
 
-/// Whether arithmetic can say what a call costs: what a slow network adds to it is no setting of the client's.
+/// Whether what a call costs by arithmetic is the client's doing: what a slow network adds to it is no setting of the client's.
 fn is_predictable(state: State) -> bool {
     state.is_outage() && state.facts().waits != Waits::Latency
 }
@@ -47,13 +47,11 @@ fn dearest_client<'a>(
     setinfo: Option<bool>,
 ) -> Option<&'a Client> {
     let calls = reached_calls(file, request, state);
-    let clients = calls
-        .iter()
-        .map(|call| (&file.uses[call.use_index], call.writes(file)))
-        .filter(|(used, _)| used.backend == Backend::Redis)
-        .map(|(used, writes)| (&used.client, writes));
-    let cost = |client, writes| worst_case(client, writes, state, setinfo).unwrap_or(Duration::MAX);
-    clients.max_by_key(|(client, writes)| cost(client, *writes)).map(|(client, _)| client)
+    let calls = calls.iter().filter(|call| file.uses[call.use_index].backend == Backend::Redis);
+    let dearest = calls.max_by_key(|call| {
+        worst_case(file, call.use_index, call.operation_index, state, setinfo).unwrap_or(Duration::MAX)
+    });
+    dearest.map(|call| &file.uses[call.use_index].client)
 }
 
 fn undecided(subject: Subject, operation: &UseOperation) -> Option<Found> {

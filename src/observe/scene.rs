@@ -27,7 +27,8 @@ pub struct SceneKey {
 pub enum Timing {
     /// It outlasts each call.
     Holding,
-    /// It ends inside the call, after its first attempt was given up and before its second is.
+    /// It ends inside the call, after its first attempt was given up and before its second is; or it harms connections from
+    /// before alone, and not the one on which the second attempt is made.
     Straddling,
 }
 

@@ -3,24 +3,53 @@
 use std::time::Duration;
 
 pub(super) use crate::clients::longest_wait;
+use crate::kinds::ProbeId;
 use crate::policy::{
-    Backend, Client, Handshake, OnTimeout, PolicyFile, Reconnect, Request, RequestCall, Then,
+    Backend, Client, Handshake, OnTimeout, PolicyFile, Reconnect, Request, RequestCall, StateChoice, Then,
 };
-use crate::words::{Decision, State, Waits};
+use crate::words::{By, Decision, State, Waits};
 
-/// The longest that one call can take in a state; none where it can take for ever. An operation of several commands stops
-/// at its first error, so it costs no more than one command.
+/// The longest that one call of an operation can take in a state; none where it can take for ever. An operation of several
+/// commands stops at its first error, so it costs no more than one command, except where each may be answered late.
 ///
-/// `writes` says whether the operation writes: where only writes wait, a read costs nothing. `setinfo` says whether `CLIENT
-/// SETINFO` waits in a pause (everywhere but on Redis 7.0, which rejects it at once); where that is not known, the longer of
-/// the two answers is given.
-pub fn worst_case(client: &Client, writes: bool, state: State, setinfo: Option<bool>) -> Option<Duration> {
+/// `setinfo` says whether `CLIENT SETINFO` waits in a pause (everywhere but on Redis 7.0, which rejects it at once); where
+/// that is not known, the longer of the two answers is given. Where requests of a key fail by turns, the key is the call's
+/// own: callers that share one take turns from each other.
+pub fn worst_case(
+    file: &PolicyFile,
+    use_index: usize,
+    operation_index: usize,
+    state: State,
+    setinfo: Option<bool>,
+) -> Option<Duration> {
+    if !file.befalls(state, use_index) {
+        return Some(Duration::ZERO);
+    }
+    let used = &file.uses[use_index];
+    let operation = &used.operations[operation_index].operation;
+    let one = command(&used.client, operation.writes(), &file.choice(state), setinfo)?;
+    let facts = state.facts();
+    let late = facts.answers && facts.by == By::Proxy;
+    let commands = if late { operation.steps(&used.call(&ProbeId::new("arithmetic", 0))).len() } else { 1 };
+    one.checked_mul(u32::try_from(commands).unwrap_or(u32::MAX))
+}
+
+/// The longest that one command can take, with all its attempts. Where only writes wait, a read costs nothing.
+fn command(client: &Client, writes: bool, state: &StateChoice, setinfo: Option<bool>) -> Option<Duration> {
+    let waits = state.state.facts().waits;
+    let late = state.duration("latency").saturating_add(state.duration("jitter"));
+    if waits == Waits::Latency && client.command_timeout.is_none_or(|limit| late < limit) {
+        // It is answered, by its first attempt.
+        return Some(late);
+    }
+    let failing = state.count("failures").and_then(|failures| u32::try_from(failures).ok());
+    let attempts = failing.map_or(client.attempts, |failing| client.attempts.min(failing.saturating_add(1)));
     let mut total = Duration::ZERO;
-    for attempt in 1..=client.attempts {
+    for attempt in 1..=attempts {
         if attempt > 1 {
             total = total.checked_add(longest_wait(client.backoff, attempt - 1))?;
         }
-        let cost = match (attempt, state.facts().waits) {
+        let cost = match (attempt, waits) {
             // Nothing waits: the process answers, rejects, refuses, or resets.
             (_, Waits::Nothing) => Some(Duration::ZERO),
             (_, Waits::Writes) if !writes => Some(Duration::ZERO),
@@ -37,14 +66,14 @@ pub fn worst_case(client: &Client, writes: bool, state: State, setinfo: Option<b
 }
 
 /// The first attempt, of a client that is connected or, where the state is cold, connects with it.
-fn first_attempt(client: &Client, state: State, setinfo: Option<bool>) -> Option<Duration> {
-    if state.is_cold() { opening(client, state, setinfo) } else { client.command_timeout }
+fn first_attempt(client: &Client, state: &StateChoice, setinfo: Option<bool>) -> Option<Duration> {
+    if state.state.is_cold() { opening(client, state, setinfo) } else { client.command_timeout }
 }
 
 /// The second attempt and those after it, once the first has timed out.
-pub(super) fn later_attempt(client: &Client, state: State, setinfo: Option<bool>) -> Option<Duration> {
+pub(super) fn later_attempt(client: &Client, state: &StateChoice, setinfo: Option<bool>) -> Option<Duration> {
     let handshake_waits = handshake_waits(client, state, setinfo);
-    let connected = !state.is_cold() || handshake_waits == Some(false);
+    let connected = !state.state.is_cold() || handshake_waits == Some(false);
     if client.on_timeout == OnTimeout::Keep && connected {
         return client.command_timeout;
     }
@@ -58,7 +87,11 @@ pub(super) fn later_attempt(client: &Client, state: State, setinfo: Option<bool>
 }
 
 /// An attempt that opens a connection: the kernel accepts it, and what is sent on it waits.
-fn opening(client: &Client, state: State, setinfo: Option<bool>) -> Option<Duration> {
+fn opening(client: &Client, state: &StateChoice, setinfo: Option<bool>) -> Option<Duration> {
+    if state.state.facts().waits == Waits::Latency && client.handshake != Handshake::None {
+        // The handshake may just be answered in time, and the command then not.
+        return client.connect_timeout?.checked_add(client.command_timeout?);
+    }
     match handshake_waits(client, state, setinfo) {
         Some(true) => client.connect_timeout,
         Some(false) => client.command_timeout,
@@ -67,9 +100,10 @@ fn opening(client: &Client, state: State, setinfo: Option<bool>) -> Option<Durat
 }
 
 /// Whether what a client sends on a new connection before its first command waits; none where nobody knows.
-fn handshake_waits(client: &Client, state: State, setinfo: Option<bool>) -> Option<bool> {
-    match (state.facts().waits, client.handshake) {
-        (Waits::Network, _) => Some(true),
+fn handshake_waits(client: &Client, state: &StateChoice, setinfo: Option<bool>) -> Option<bool> {
+    match (state.state.facts().waits, client.handshake) {
+        // Where only some keys are silent, a client can connect.
+        (Waits::Network, _) => Some(state.scope.is_none()),
         (_, Handshake::None) | (Waits::Nothing | Waits::Writes, _) => Some(false),
         (Waits::Paused, Handshake::Setinfo) => setinfo,
         (Waits::Latency, _) => None,
@@ -85,7 +119,7 @@ pub fn reached_calls<'a>(file: &PolicyFile, request: &'a Request, state: State) 
         let used = &file.uses[call.use_index];
         let decision = match used.backend {
             // What may be answered may also let the request go on, so its calls count to the end.
-            Backend::Redis if !state.may_answer(call.writes(file)) => {
+            Backend::Redis if file.befalls(state, call.use_index) && !state.may_answer(call.writes(file)) => {
                 used.operations[call.operation_index].on_outage.decision()
             }
             _ => Decision::Answered,
@@ -119,8 +153,7 @@ pub fn predicted_chain(
 ) -> Option<Duration> {
     reached_calls(file, request, state)
         .into_iter()
-        .map(|call| (&file.uses[call.use_index], call.writes(file)))
-        .filter(|(used, _)| used.backend == Backend::Redis)
-        .map(|(used, writes)| worst_case(&used.client, writes, state, setinfo))
+        .filter(|call| file.uses[call.use_index].backend == Backend::Redis)
+        .map(|call| worst_case(file, call.use_index, call.operation_index, state, setinfo))
         .sum()
 }

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::fault::fault;
 use super::limits::Needed;
 use super::scene::{Cast, straddles};
-use super::{Job, Layout, Target, reached_calls, worst_case};
+use super::{Ends, Job, Layout, Target, reached_calls, worst_case};
 use crate::observe::{CellKey, ChainKey, SceneKey, Timing};
 use crate::policy::{Backend, Persistence, PolicyFile, Request, RequestCall, Use};
-use crate::words::State;
+use crate::proxy::Fault;
+use crate::words::{By, State};
 
 /// What jobs are made from.
 pub(super) struct Source<'a> {
@@ -31,16 +33,33 @@ pub(super) struct Counts {
     pub(super) scenes: usize,
 }
 
-/// A job, and the kind of server that it needs.
-pub(super) type Placed = (Persistence, Job);
+/// What a job needs: what kind of server, and what a proxy does in front of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Conditions {
+    pub(super) persistence: Persistence,
+    pub(super) fault: Option<Fault>,
+}
+
+impl Conditions {
+    fn of(policy: &PolicyFile, state: State, ends: Option<Ends>) -> Conditions {
+        Conditions { persistence: policy.persistence, fault: fault(policy, state, ends) }
+    }
+}
+
+/// A job, and what it needs.
+pub(super) type Placed = (Conditions, Job);
+
+/// A connection through a proxy takes three open files: a client's, and both ends of the proxy.
+const THROUGH_A_PROXY: usize = 3;
 
 impl Source<'_> {
     /// Everything that is done while a state outlasts the calls.
     pub(super) fn holding(&self, state: State, counts: Counts) -> Vec<Placed> {
         let mut jobs = Vec::new();
         for (file, policy) in self.files.iter().enumerate() {
+            let conditions = Conditions::of(policy, state, None);
             let begun = self.begun_by_requests(policy, state);
-            for use_index in self.uses(policy) {
+            for use_index in self.uses(policy, state) {
                 let used = &policy.uses[use_index];
                 let cast = Cast::of(used, state, Timing::Holding);
                 let bound = self.bound(policy, use_index, state);
@@ -53,15 +72,16 @@ impl Source<'_> {
                     let played = cast.first_calls(operation.name()) * scenes + requests * chains;
                     let samples = counts.cells.saturating_sub(played);
                     let what = Target::Cell(CellKey { file, use_index, operation_index, state });
-                    let job = Job { what, samples, connections: samples, calls: samples, bound, ends: None };
-                    jobs.push((policy.persistence, job));
+                    let connections = samples * each(state);
+                    let job = Job { what, samples, connections, calls: samples, bound, ends: None };
+                    jobs.push((conditions.clone(), job));
                 }
                 if counts.scenes > 0 && !cast.callers.is_empty() {
                     let key = SceneKey { file, use_index, state, timing: Timing::Holding };
-                    jobs.push((policy.persistence, scene(key, &cast, counts.scenes, bound)));
+                    jobs.push((conditions.clone(), scene(key, &cast, counts.scenes, bound)));
                 }
             }
-            for (request_index, request) in self.requests(policy) {
+            for (request_index, request) in self.requests(policy, state) {
                 let calls: Vec<_> = reached_calls(policy, request, state)
                     .into_iter()
                     .filter(|call| asks_redis(policy, call))
@@ -71,12 +91,12 @@ impl Source<'_> {
                 let job = Job {
                     what: Target::Chain(ChainKey { file, request: request_index, state }),
                     samples,
-                    connections: Layout::of(policy, request, state).clients.len() * samples,
+                    connections: Layout::of(policy, request, state).clients.len() * samples * each(state),
                     calls: calls.len() * samples,
                     bound,
                     ends: None,
                 };
-                jobs.push((policy.persistence, job));
+                jobs.push((conditions.clone(), job));
             }
         }
         jobs
@@ -96,9 +116,16 @@ impl Source<'_> {
         needed
     }
 
-    fn requests<'p>(&self, policy: &'p PolicyFile) -> impl Iterator<Item = (usize, &'p Request)> {
-        let asked = |request: &Request| {
-            wants_request(self.only, policy, request) && request_asks_redis(policy, request)
+    /// The requests of a state: where it has a scope, those that call the use that it befalls.
+    fn requests<'p>(
+        &self,
+        policy: &'p PolicyFile,
+        state: State,
+    ) -> impl Iterator<Item = (usize, &'p Request)> {
+        let asked = move |request: &Request| {
+            let mut calls = request.calls.iter().filter(|call| asks_redis(policy, call));
+            wants_request(self.only, policy, request)
+                && calls.any(|call| policy.befalls(state, call.use_index))
         };
         policy.requests.iter().enumerate().filter(move |(_, request)| asked(request))
     }
@@ -106,7 +133,7 @@ impl Source<'_> {
     /// How many requests begin with each operation: use and operation.
     fn begun_by_requests(&self, policy: &PolicyFile, state: State) -> BTreeMap<(usize, usize), usize> {
         let mut begun = BTreeMap::new();
-        for (_, request) in self.requests(policy) {
+        for (_, request) in self.requests(policy, state) {
             if let Some(first) = Layout::of(policy, request, state).first_call() {
                 *begun.entry(first).or_default() += 1;
             }
@@ -118,27 +145,33 @@ impl Source<'_> {
     pub(super) fn straddling(&self, state: State, scenes: usize) -> Vec<Placed> {
         let mut jobs = Vec::new();
         for (file, policy) in self.files.iter().enumerate() {
-            for use_index in self.uses(policy) {
+            let choice = policy.choice(state);
+            for use_index in self.uses(policy, state) {
                 let used = &policy.uses[use_index];
-                let Some(ends) = straddles(&used.client, state, self.setinfo, self.give_up) else { continue };
+                let Some(ends) = straddles(&used.client, &choice, self.setinfo, self.give_up) else {
+                    continue;
+                };
                 let cast = Cast::of(used, state, Timing::Straddling);
                 if scenes == 0 || cast.callers.is_empty() {
                     continue;
                 }
                 let key = SceneKey { file, use_index, state, timing: Timing::Straddling };
                 let bound = self.bound(policy, use_index, state);
-                jobs.push((policy.persistence, Job { ends: Some(ends), ..scene(key, &cast, scenes, bound) }));
+                let job = Job { ends: Some(ends), ..scene(key, &cast, scenes, bound) };
+                jobs.push((Conditions::of(policy, state, Some(ends)), job));
             }
         }
         jobs
     }
 
-    fn uses(&self, policy: &PolicyFile) -> impl Iterator<Item = usize> {
+    fn uses(&self, policy: &PolicyFile, state: State) -> impl Iterator<Item = usize> {
         policy
             .uses
             .iter()
             .enumerate()
-            .filter(|(_, used)| used.backend == Backend::Redis && wants(self.only, used))
+            .filter(|(index, used)| {
+                used.backend == Backend::Redis && wants(self.only, used) && policy.befalls(state, *index)
+            })
             .map(|(index, _)| index)
             .collect::<Vec<_>>()
             .into_iter()
@@ -158,8 +191,11 @@ impl Source<'_> {
 
     /// How long one call of a use can take.
     fn bound(&self, policy: &PolicyFile, use_index: usize, state: State) -> Duration {
-        worst_case(&policy.uses[use_index].client, true, state, Some(self.setinfo))
-            .map_or(self.give_up, |worst| worst.min(self.give_up))
+        let operations = 0..policy.uses[use_index].operations.len();
+        let worst =
+            operations.map(|operation| worst_case(policy, use_index, operation, state, Some(self.setinfo)));
+        let each = worst.map(|worst| worst.map_or(self.give_up, |worst| worst.min(self.give_up)));
+        each.max().unwrap_or_default()
     }
 }
 
@@ -171,6 +207,14 @@ pub(super) fn wants(only: &[String], used: &Use) -> bool {
 /// Whether all uses that a request calls are.
 pub(super) fn wants_request(only: &[String], policy: &PolicyFile, request: &Request) -> bool {
     request.calls.iter().all(|call| wants(only, &policy.uses[call.use_index]))
+}
+
+/// How many open files each connection takes.
+fn each(state: State) -> usize {
+    match state.facts().by {
+        By::Server => 1,
+        By::Proxy => THROUGH_A_PROXY,
+    }
 }
 
 fn request_asks_redis(policy: &PolicyFile, request: &Request) -> bool {
@@ -185,7 +229,7 @@ fn scene(key: SceneKey, cast: &Cast<'_>, samples: usize, call: Duration) -> Job 
     Job {
         what: Target::Scene(key),
         samples,
-        connections: cast.connections() * samples,
+        connections: cast.connections() * samples * each(key.state),
         calls: cast.calls() * samples,
         bound: call * cast.longest(),
         ends: None,

@@ -1,6 +1,7 @@
 //! What will run: which operations are probed in which state on which server, how often, and for how long at most.
 
 mod arithmetic;
+mod fault;
 mod jobs;
 mod lanes;
 mod layout;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use crate::observe::{CellKey, ChainKey, SceneKey};
 use crate::policy::{Persistence, PolicyFile, Request, Use};
+use crate::proxy::Fault;
 use crate::words::State;
 
 pub(crate) use arithmetic::goes_on;
@@ -74,14 +76,16 @@ pub struct Batch {
     pub state: State,
     /// What kind of server.
     pub persistence: Persistence,
+    /// What a proxy does to the clients, where it brings the state about.
+    pub fault: Option<Fault>,
     /// What is probed.
     pub jobs: Vec<Job>,
     /// How many connections that takes.
     pub connections: usize,
     /// How long its longest job can take.
     pub bound: Duration,
-    /// When the state ends, counted from the calls' begin; none where it outlasts all of them.
-    pub ends: Option<Duration>,
+    /// When the state ends inside of the calls; none where it outlasts all of them.
+    pub ends: Option<Ends>,
     /// Which batches it waits for.
     pub lane: Lane,
 }
@@ -99,8 +103,17 @@ pub struct Job {
     pub calls: usize,
     /// How long one can take.
     pub bound: Duration,
-    /// When the state has to end inside of its calls, counted from their begin; none where it must not.
-    pub ends: Option<Duration>,
+    /// When the state has to end inside of its calls; none where it must not.
+    pub ends: Option<Ends>,
+}
+
+/// When a state ends inside of the calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ends {
+    /// So long after the calls' begin.
+    At(Duration),
+    /// For each client once it has connected again.
+    OnReconnect,
 }
 
 /// What a job probes.
@@ -123,6 +136,11 @@ impl Plan {
             .not_measured()
             .map(|name| format!("the request {name} is not measured: none of its calls asks Redis"))
             .collect();
+        for file in &files {
+            let of = if files.len() > 1 { format!(" ({})", file.service) } else { String::new() };
+            let says = wishes.states.iter().filter_map(|state| fault::says(file, *state));
+            notes.extend(says.map(|says| format!("{says}{of}")));
+        }
         let outage_states: Vec<State> = wishes.states.iter().copied().filter(|s| s.is_outage()).collect();
 
         let counts =

@@ -3,27 +3,28 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Batch, Job, Lane, Lanes};
-use crate::policy::Persistence;
+use super::jobs::{Conditions, Placed};
+use super::{Batch, Ends, Job, Lane, Lanes};
 use crate::words::State;
 
 /// Batches of these jobs, each on one server with no more connections than its lane has room for: jobs that take equally
 /// long stand together, so that none holds up a server on which the others have ended. A single job above that is split.
-/// What has to end at another instant needs another server.
-pub(super) fn by_server(jobs: Vec<(Persistence, Job)>, state: State, lanes: &Lanes) -> Vec<Batch> {
-    let mut by_kind: BTreeMap<(Persistence, Lane, Option<Duration>), Vec<Job>> = BTreeMap::new();
-    for (persistence, job) in jobs {
+/// What has to end at another instant needs another server, and so does what a proxy harms otherwise.
+pub(super) fn by_server(jobs: Vec<Placed>, state: State, lanes: &Lanes) -> Vec<Batch> {
+    let mut by_kind: BTreeMap<(Conditions, Lane, Option<Ends>), Vec<Job>> = BTreeMap::new();
+    for (conditions, job) in jobs {
         let lane = lanes.lane(job.bound);
-        by_kind.entry((persistence, lane, job.ends)).or_default().extend(split(job, lanes.server(lane)));
+        by_kind.entry((conditions, lane, job.ends)).or_default().extend(split(job, lanes.server(lane)));
     }
     let mut batches = Vec::new();
-    for ((persistence, lane, ends), mut jobs) in by_kind {
+    for ((conditions, lane, ends), mut jobs) in by_kind {
         let room = lanes.server(lane);
         jobs.retain(|job| job.samples > 0);
         jobs.sort_by_key(|job| std::cmp::Reverse(job.bound));
         let empty = || Batch {
             state,
-            persistence,
+            persistence: conditions.persistence,
+            fault: conditions.fault.clone(),
             jobs: Vec::new(),
             connections: 0,
             bound: Duration::ZERO,

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use super::Ends;
 use super::arithmetic::later_attempt;
 use crate::clients::shortest_wait;
 use crate::kinds::{ALONE, Act, Begins, GoesOn, Kind, Phase};
 use crate::observe::Timing;
-use crate::policy::{Client, OnTimeout, Use};
+use crate::policy::{Client, OnTimeout, Reconnect, StateChoice, Use};
 use crate::words::{Reply, State, Waits};
 
 /// The callers of a use's scenario while something is wrong.
@@ -133,16 +134,25 @@ fn reached(used: &Use, calls: &[(usize, GoesOn)], state: State) -> usize {
 }
 
 /// When a state has to end, counted from the calls' begin, so that it ends between the first attempt's deadline and the
-/// second one's: half of the second attempt's time after it began, at the earliest that the wait between them allows. None where no such instant exists: a single attempt,
-/// no timeout, or a second attempt that does not wait.
-pub(super) fn straddles(client: &Client, state: State, setinfo: bool, give_up: Duration) -> Option<Duration> {
-    // Where nothing that was sent runs later, only the way back is left to see.
-    if client.attempts < 2 || !state.facts().straddles || state.facts().waits == Waits::Nothing {
+/// second one's: half of the second attempt's time after it began, at the earliest that the wait between them allows. Where
+/// nothing waits, no instant is needed: who connects again is harmed no more. None where neither is possible: a single
+/// attempt, no timeout, or a second attempt that does not wait.
+pub(super) fn straddles(
+    client: &Client,
+    state: &StateChoice,
+    setinfo: bool,
+    give_up: Duration,
+) -> Option<Ends> {
+    let facts = state.state.facts();
+    if client.attempts < 2 || !facts.straddles {
         return None;
+    }
+    if facts.waits == Waits::Nothing {
+        return (client.reconnect != Reconnect::Never).then_some(Ends::OnReconnect);
     }
     let second = later_attempt(client, state, Some(setinfo))?;
     let ends = client.command_timeout? + shortest_wait(client.backoff, 1) + second / 2;
-    (!second.is_zero() && ends + second < give_up).then_some(ends)
+    (!second.is_zero() && ends + second < give_up).then_some(Ends::At(ends))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ fn lock(client: &str) -> Arc<PolicyFile> {
 }
 
 fn worst_ms(client: &str, state: State, setinfo: Option<bool>) -> Option<u128> {
-    worst_case(&lock(client).uses[0].client, true, state, setinfo).map(|worst| worst.as_millis())
+    worst_case(&lock(client), 0, 0, state, setinfo).map(|worst| worst.as_millis())
 }
 
 #[test]
@@ -71,9 +71,12 @@ fn a_cold_client_pays_for_its_first_connection_and_keeps_none_that_it_never_had(
 
 #[test]
 fn where_only_writes_wait_a_read_costs_nothing_and_what_answers_or_rejects_costs_nothing_at_all() {
-    let lock = lock("{command_timeout: 2s, attempts: 2}");
-    let client = &lock.uses[0].client;
-    let worst = |writes, state| worst_case(client, writes, state, Some(true)).map(|worst| worst.as_millis());
+    let revocations = file(&REQUESTS.replace("command_timeout: 1s", "command_timeout: 2s, attempts: 2"));
+    let worst = |writes, state| {
+        let operation = if writes { "revoke" } else { "check" };
+        let operation = revocations.uses[0].operation(operation).unwrap();
+        worst_case(&revocations, 0, operation, state, Some(true)).map(|worst| worst.as_millis())
+    };
     assert_eq!(worst(true, State::WritesPaused), Some(4_000));
     assert_eq!(worst(false, State::WritesPaused), Some(0));
     for state in [State::Busy, State::ReadOnly, State::Loading, State::RestartedEmpty, State::TooManyClients]
@@ -168,21 +171,25 @@ fn a_thousand_uses_stay_within_the_connections_and_the_plan_says_what_that_cost(
 fn only_a_client_that_tries_again_is_probed_with_a_state_that_ends_inside_its_calls() {
     let plan = |client: &str| Plan::new(vec![lock(client)], &wishes(), Limits::of(20_000, 28_000), false);
     let ends = |plan: &Plan| plan.batches.iter().filter_map(|batch| batch.ends).collect::<Vec<_>>();
-    assert_eq!(ends(&plan("{command_timeout: 1s}")), Vec::<Duration>::new());
+    assert_eq!(ends(&plan("{command_timeout: 1s}")), Vec::<Ends>::new());
     let twice = plan("{command_timeout: 1s, attempts: 2, backoff: 100ms, on_timeout: keep}");
-    assert_eq!(ends(&twice), [Duration::from_millis(1_600)], "between the deadlines at 1 s and 2.1 s");
+    assert_eq!(
+        ends(&twice),
+        [Ends::At(Duration::from_millis(1_600))],
+        "between the deadlines at 1 s and 2.1 s"
+    );
     let jitter = plan(
         "{command_timeout: 1s, attempts: 2, on_timeout: keep, backoff: {exponential: {base: 4s, cap: 4s, jitter: 1}}}",
     );
     assert_eq!(
         ends(&jitter),
-        [Duration::from_millis(1_500)],
+        [Ends::At(Duration::from_millis(1_500))],
         "whatever the wait, the second is not over by then"
     );
     let never = plan("{command_timeout: 1s, attempts: 2, on_timeout: close, reconnect: never}");
     assert_eq!(
         ends(&never),
-        Vec::<Duration>::new(),
+        Vec::<Ends>::new(),
         "a second attempt that does not wait leaves no such instant"
     );
 }

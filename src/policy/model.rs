@@ -69,6 +69,17 @@ impl PolicyFile {
     pub fn state(&self, state: State) -> Option<&StateChoice> {
         self.states.iter().find(|choice| choice.state == state)
     }
+
+    /// A state as the file has it: as it names it, else with the defaults.
+    pub fn choice(&self, state: State) -> StateChoice {
+        let plain = || StateChoice { state, parameters: BTreeMap::new(), scope: None, at: Span::default() };
+        self.state(state).cloned().unwrap_or_else(plain)
+    }
+
+    /// Whether a state befalls a use: one with a scope befalls that use alone, and the others go on as if healthy.
+    pub fn befalls(&self, state: State, use_index: usize) -> bool {
+        self.state(state).and_then(|choice| choice.scope).is_none_or(|scope| scope == use_index)
+    }
 }
 
 /// A state that a policy file names.
@@ -89,6 +100,22 @@ impl StateChoice {
     pub fn parameter(&self, name: &str) -> Option<Parameter> {
         let known = self.state.facts().takes.iter().find(|known| known.name == name)?;
         Some(self.parameters.get(name).copied().unwrap_or(known.default))
+    }
+
+    /// A parameter that is a duration; zero where the state has no such parameter.
+    pub fn duration(&self, name: &str) -> Duration {
+        match self.parameter(name) {
+            Some(Parameter::Duration(duration)) => duration,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// A parameter that is a count; none where the state has no such parameter.
+    pub fn count(&self, name: &str) -> Option<u64> {
+        match self.parameter(name) {
+            Some(Parameter::Count(count)) => Some(count),
+            _ => None,
+        }
     }
 }
 

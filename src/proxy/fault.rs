@@ -2,25 +2,27 @@
 
 use std::time::Duration;
 
-use super::Glob;
+use super::Scope;
 
 /// A fault: what it does, and to whose requests.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
     /// What is done.
     pub what: What,
     /// The keys whose requests are harmed; all requests where there is none. A request with several keys is harmed where
     /// one of them matches.
-    pub scope: Option<Glob>,
+    pub scope: Option<Scope>,
     /// How many requests of a key are harmed before one is spared, over and over; where there is none, all are harmed.
     ///
     /// It is counted for each key by itself, so that a call that is tried again meets the same on each run, however many
     /// others there are. What has no key counts by the name of its command.
     pub failures: Option<u32>,
+    /// Whether only connections are harmed that were there when it was set: who connects again is spared.
+    pub once: bool,
 }
 
 /// What is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
     /// A round trip takes longer.
     Slow {
@@ -43,18 +45,9 @@ pub enum What {
 }
 
 impl Fault {
-    /// How much longer a slow round trip takes, where nothing else is said.
-    pub const LATENCY: Duration = Duration::from_millis(200);
-    /// How much that differs, where nothing else is said.
-    pub const JITTER: Duration = Duration::from_millis(50);
-    /// How many bytes of a reply come, where nothing else is said: the middle of `+OK`, the length of a short string.
-    pub const AFTER: usize = 4;
-    /// How many requests of a key fail in a row, where nothing else is said.
-    pub const FAILURES: u32 = 2;
-
     /// A fault that harms all requests.
     pub fn new(what: What) -> Fault {
-        Fault { what, scope: None, failures: None }
+        Fault { what, scope: None, failures: None, once: false }
     }
 
     /// Connections that fail so many requests of a key, then serve one, and so on.
@@ -64,14 +57,20 @@ impl Fault {
 
     /// The same, for requests with such keys only.
     #[must_use]
-    pub fn on(self, scope: Glob) -> Fault {
-        Fault { scope: Some(scope), ..self }
+    pub fn on(self, scope: impl Into<Scope>) -> Fault {
+        Fault { scope: Some(scope.into()), ..self }
     }
 
     /// The same, for so many requests of a key in a row.
     #[must_use]
     pub fn failing(self, failures: u32) -> Fault {
         Fault { failures: Some(failures), ..self }
+    }
+
+    /// The same, for connections only that are there when it is set.
+    #[must_use]
+    pub fn once(self) -> Fault {
+        Fault { once: true, ..self }
     }
 
     /// Whether it picks its requests. Otherwise it harms bytes, whatever they mean.

@@ -4,8 +4,46 @@ use std::ffi::c_char;
 use std::fmt;
 
 /// A pattern as `KEYS` and `SCAN MATCH` read it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Glob(Vec<u8>);
+
+/// Keys that match one of these patterns.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Scope(Vec<Glob>);
+
+impl Scope {
+    /// Whether a key is among them.
+    pub fn matches(&self, key: &[u8]) -> bool {
+        self.0.iter().any(|glob| glob.matches(key))
+    }
+
+    /// A key that is among them: that of its first pattern with this text for each star. None where that is none of its
+    /// keys, as the pattern has other signs.
+    pub fn key(&self, text: &str) -> Option<String> {
+        let mut key = String::new();
+        let mut pattern = std::str::from_utf8(&self.0.first()?.0).ok()?.chars();
+        while let Some(sign) = pattern.next() {
+            match sign {
+                '*' => key.push_str(text),
+                '\\' => key.extend(pattern.next()),
+                plain => key.push(plain),
+            }
+        }
+        self.matches(key.as_bytes()).then_some(key)
+    }
+}
+
+impl From<Glob> for Scope {
+    fn from(glob: Glob) -> Scope {
+        Scope(vec![glob])
+    }
+}
+
+impl FromIterator<Glob> for Scope {
+    fn from_iter<I: IntoIterator<Item = Glob>>(globs: I) -> Scope {
+        Scope(globs.into_iter().collect())
+    }
+}
 
 impl Glob {
     /// Any bytes are a pattern.
@@ -109,6 +147,15 @@ mod tests {
 
     use super::*;
     use crate::cases::cases;
+
+    #[test]
+    fn a_scope_has_the_keys_of_each_of_its_patterns_and_can_name_one() {
+        let scope: Scope = [r"a\[1\]:*:b", "marker:*"].map(Glob::new).into_iter().collect();
+        let matches = |key: &str| scope.matches(key.as_bytes());
+        assert!(matches("a[1]:7:b") && matches("marker:7") && !matches("a1:7:b"));
+        assert_eq!(scope.key("me").as_deref(), Some("a[1]:me:b"));
+        assert_eq!(Scope::from(Glob::new("a[bc]*")).key("me"), None, "more than stars");
+    }
 
     #[test]
     fn a_pattern_matches_as_redis_documents_it() {

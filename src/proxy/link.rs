@@ -30,6 +30,7 @@ pub(super) async fn carry(
     number: u64,
 ) {
     let Ok(client_port) = client.peer_addr().map(|addr| addr.port()) else { return };
+    let born_under = force.borrow().clone();
     let Ok(server) = connect(upstream, client_port, &book).await else {
         reset(&client);
         return;
@@ -37,7 +38,8 @@ pub(super) async fn carry(
     let _ = client.set_nodelay(true);
     let flow = Flow::new(Arc::clone(&book), client_port, seed, number);
     let (client, server) = (End::new(client), End::new(server));
-    let mut link = Link { client, server, flow, force, fault: None, noted: false, book, client_port };
+    let mut link =
+        Link { client, server, flow, force, born_under, fault: None, noted: false, book, client_port };
     while link.step().await {}
 }
 
@@ -59,6 +61,8 @@ struct Link {
     server: End,
     flow: Flow,
     force: Force,
+    /// The fault that was in force when the client connected.
+    born_under: Option<Arc<Fault>>,
     /// The fault that was in force when this was last looked up.
     fault: Option<Arc<Fault>>,
     /// Whether it was noted, where all is silent, that the client wants to say something.
@@ -140,11 +144,8 @@ impl Link {
     /// Looks up which fault is in force. Whether the connection goes on under it.
     fn look_up(&mut self) -> bool {
         let now = self.force.borrow_and_update().clone();
-        let same = match (&now, &self.fault) {
-            (Some(now), Some(before)) => Arc::ptr_eq(now, before),
-            (now, before) => now.is_none() && before.is_none(),
-        };
-        if same {
+        let now = now.filter(|now| !now.once || !same(Some(now), self.born_under.as_ref()));
+        if same(now.as_ref(), self.fault.as_ref()) {
             return true;
         }
         let before = std::mem::replace(&mut self.fault, now);
@@ -234,6 +235,11 @@ impl End {
         }
         other != Says::Gone
     }
+}
+
+/// Whether two faults were set at once, or neither is there.
+fn same(one: Option<&Arc<Fault>>, other: Option<&Arc<Fault>>) -> bool {
+    one.map(Arc::as_ptr) == other.map(Arc::as_ptr)
 }
 
 fn interest(read: bool, write: bool) -> Option<Interest> {

@@ -26,7 +26,8 @@ use tokio::task::{JoinHandle, JoinSet};
 
 pub use book::Counts;
 pub use fault::{Fault, What};
-pub use glob::Glob;
+pub use glob::{Glob, Scope};
+pub use request::keys;
 
 use book::Book;
 use gate::Gate;

@@ -102,22 +102,34 @@ impl Request {
                 _ => None,
             };
         }
-        if let Keys::Counted { count, .. } = keys
-            && self.index == u64::from(count)
-        {
-            self.counted = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        if self.counts(keys, text) {
             return (self.counted.unwrap_or(0) == 0).then_some(Found::Spared);
         }
         let in_scope =
             fault.scope.as_ref().is_none_or(|scope| text.len() <= LONGEST_KEY && scope.matches(text));
         let (is_key, none_follow) = self.place(keys, words);
-        if let Keys::Behind(word) = keys {
-            self.behind |= text.eq_ignore_ascii_case(word.as_bytes());
-        }
+        self.passes(keys, text);
         match (is_key && in_scope, none_follow) {
             (true, _) => Some(Found::Meant(text.to_vec())),
             (false, true) => Some(Found::Spared),
             (false, false) => None,
+        }
+    }
+
+    /// Whether the present word is no key but says how many there are.
+    fn counts(&mut self, keys: Keys, text: &[u8]) -> bool {
+        let Keys::Counted { count, .. } = keys else { return false };
+        let counts = self.index == u64::from(count);
+        if counts {
+            self.counted = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        }
+        counts
+    }
+
+    /// Notes whether the present word is the one that keys stand behind.
+    fn passes(&mut self, keys: Keys, text: &[u8]) {
+        if let Keys::Behind(word) = keys {
+            self.behind |= text.eq_ignore_ascii_case(word.as_bytes());
         }
     }
 
@@ -144,6 +156,30 @@ impl Request {
     }
 }
 
+/// The words of a command that are keys.
+pub fn keys(command: &[String]) -> Vec<&str> {
+    let Some((name, rest)) = command.split_first() else { return Vec::new() };
+    let keys = keys_of(name.to_ascii_uppercase().as_bytes());
+    let mut request = Request::default();
+    let mut found = Vec::new();
+    for word in rest {
+        request.index += 1;
+        if request.counts(keys, word.as_bytes()) {
+            match request.counted {
+                None | Some(0) => break,
+                Some(_) => continue,
+            }
+        }
+        let (is_key, none_follow) = request.place(keys, command.len() as u64);
+        found.extend(is_key.then_some(word.as_str()));
+        if none_follow {
+            break;
+        }
+        request.passes(keys, word.as_bytes());
+    }
+    found
+}
+
 /// Whether it is a command after which a server sends what is no reply to a request. (RESP3 marks that, RESP2 does not.)
 fn takes_no_turns(name: &[u8]) -> bool {
     matches!(
@@ -167,7 +203,8 @@ mod tests {
 
     /// What a request is under a fault with this scope.
     fn found(line: &str, scope: Option<&str>) -> Found {
-        let fault = Fault { scope: scope.map(Glob::new), ..Fault::new(What::ReplyLost) };
+        let fault =
+            Fault { scope: scope.map(|scope| Glob::new(scope).into()), ..Fault::new(What::ReplyLost) };
         let mut request = Request::default();
         let words: Vec<&str> = line.split(' ').collect();
         for word in &words {
@@ -216,6 +253,21 @@ mod tests {
         ] {
             assert_eq!(found(line, Some("lock:*")), Found::Spared, "{line}");
         }
+    }
+
+    #[test]
+    fn the_keys_of_a_whole_command_are_found_as_those_of_one_that_comes_in_pieces() {
+        let keys = |line: &str| {
+            let command: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            super::keys(&command).into_iter().map(str::to_owned).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(keys("set a 1"), "a");
+        assert_eq!(keys("LMOVE a b RIGHT LEFT"), "a b");
+        assert_eq!(keys("MSET a 1 b 2"), "a b");
+        assert_eq!(keys("EVAL script 2 a b 3"), "a b");
+        assert_eq!(keys("XREAD COUNT 1 STREAMS a 0"), "a 0");
+        assert_eq!(keys("PING"), "");
+        assert_eq!(keys("EVAL script 0 a"), "");
     }
 
     #[test]

@@ -96,9 +96,18 @@ pub enum ServerError {
         tries: usize,
     },
 
-    /// A state that nothing brings about.
-    #[error("the state {0} can't be entered on a server of the audit's own yet")]
-    NotYet(State),
+    /// A state for which a server was not prepared as it needs.
+    #[error("the state {0} was not prepared; please report this")]
+    NotPrepared(State),
+
+    /// A server that no proxy can stand before.
+    #[error("{at}: no proxy can stand before this server: {why}; leave out the states that need one")]
+    NoProxy {
+        /// Where.
+        at: Endpoint,
+        /// Why.
+        why: &'static str,
+    },
 
     /// The guard process did not start, or is gone.
     #[error("the guard process that ends the servers {0}")]

@@ -11,7 +11,7 @@ use crate::judge::{Judgement, judge, waiting};
 use crate::observe::{Cell, CellKey, Chain, ChainKey, ChainProbe, Cost, Observations, Probe, Snapshot};
 use crate::plan::{Plan, predicted_chain, worst_case};
 use crate::policy::{Backend, PolicyFile, Request, Use, UseOperation};
-use crate::words::{Decision, Evidence, State, Verdict, declared, human_us, micros};
+use crate::words::{By, Decision, Evidence, State, Verdict, Whose, declared, human_us, micros};
 
 /// What a report says of the run itself.
 #[derive(Debug, Clone)]
@@ -63,7 +63,9 @@ pub fn assemble(plan: &Plan, observations: Observations, info: &RunInfo) -> Repo
     let mut services = Vec::new();
     for (index, (file, judgement)) in plan.files.iter().zip(judgements).enumerate() {
         let uses = uses(plan, file, index, &judgement, &cells);
-        let mut scene = Scene { plan, file, index, judgement: &judgement, info, notes: &mut notes };
+        let whose = server.whose;
+        let mut scene =
+            Scene { plan, file, index, judgement: &judgement, info, server: whose, notes: &mut notes };
         let rows = scene.rows(&mut cells);
         let requests = scene.requests(&mut chains);
         services.push(Service {
@@ -99,6 +101,7 @@ struct Scene<'a> {
     index: usize,
     judgement: &'a Judgement,
     info: &'a RunInfo,
+    server: Whose,
     notes: &'a mut Vec<String>,
 }
 
@@ -146,12 +149,14 @@ impl Scene<'_> {
         CellReport {
             state,
             evidence: Evidence::Simulated,
+            whose: self.whose(state),
             replies: replies(&cell.probes),
             decision: common_decision(&cell.probes, operation),
             cost,
             worst_case_us: worst_case(
-                &used.client,
-                operation.operation.writes(),
+                self.file,
+                cell.key.use_index,
+                cell.key.operation_index,
                 state,
                 Some(self.info.setinfo),
             )
@@ -164,6 +169,14 @@ impl Scene<'_> {
             findings: mark.findings,
             accepted: mark.accepted,
             probes: cell.probes,
+        }
+    }
+
+    /// On whose server a state was observed.
+    fn whose(&self, state: State) -> Whose {
+        match state.facts().by {
+            By::Server => self.server,
+            By::Proxy => Whose::Proxied,
         }
     }
 
@@ -195,6 +208,7 @@ impl Scene<'_> {
         let cost = Cost::of(chain.probes.iter().map(ChainProbe::cost_us));
         RequestCell {
             state,
+            whose: self.whose(state),
             ends: ends(&chain.probes),
             cost,
             predicted_us: predicted_chain(self.file, request, state, Some(self.info.setinfo)).map(micros),

@@ -11,7 +11,9 @@ use crate::observe::{
     ChainProbe, Cost, Played, Probe, Proof, Protocol, Recovery, ReplayedStep, ServerInfo, Snapshot, Timing,
 };
 use crate::policy::{Backend, Persistence};
-use crate::words::{Basis, Code, Decision, Evidence, Finding, KnownFrom, OutagePolicy, State, Verdict};
+use crate::words::{
+    Basis, Code, Decision, Evidence, Finding, KnownFrom, OutagePolicy, State, Verdict, Whose,
+};
 
 /// The version of this model; a reader refuses another.
 pub const REPORT_VERSION: u32 = 1;
@@ -198,6 +200,8 @@ pub struct CellReport {
     pub state: State,
     /// How far the cell can be believed.
     pub evidence: Evidence,
+    /// On whose server it was observed.
+    pub whose: Whose,
     /// Replies by class (`timed out`, `answered`), the most frequent first.
     pub replies: Vec<ReplyCount>,
     /// What the use did, where all probes came to the same; none otherwise, and where none returned.
@@ -257,6 +261,8 @@ pub struct RequestRow {
 pub struct RequestCell {
     /// The state.
     pub state: State,
+    /// On whose server it was observed.
+    pub whose: Whose,
     /// How it ended: "runs to its end", "ends at jwt-revocation.check: denied", in words.
     pub ends: String,
     /// What the whole request cost; none where there was no run of it.

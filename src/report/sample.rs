@@ -78,6 +78,7 @@ pub(super) fn cell(state: State, declared: OutagePolicy, cost_us: u64) -> CellRe
     CellReport {
         state,
         evidence: Evidence::Simulated,
+        whose: crate::words::Whose::Owned,
         replies: vec![ReplyCount { reply: reply.class().to_owned(), count: n }],
         decision: Some(decision),
         cost: Cost::of(std::iter::repeat_n(cost_us, n)),
@@ -143,6 +144,7 @@ fn request_cell(state: State, cost_us: u64, ends: &str) -> RequestCell {
     let call = ChainCall { call: "dataset-lock.acquire".to_owned(), decision: None, probe };
     RequestCell {
         state,
+        whose: crate::words::Whose::Owned,
         ends: ends.to_owned(),
         cost: Cost::of(std::iter::repeat_n(cost_us, 20)),
         predicted_us: Some(4_000_000),

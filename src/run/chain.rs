@@ -39,7 +39,9 @@ impl ChainActor {
         let request = &file.requests[key.request];
         let id = run.probe_id();
         let layout = Layout::of(&file, request, key.state);
-        let first_cell = layout.first_call().map(|(use_index, operation_index)| CellKey {
+        // What a state does not befall has no cell in it.
+        let first = layout.first_call().filter(|(use_index, _)| file.befalls(key.state, *use_index));
+        let first_cell = first.map(|(use_index, operation_index)| CellKey {
             file: key.file,
             use_index,
             operation_index,
@@ -64,6 +66,11 @@ impl ChainActor {
             layout.clients.iter().map(|&index| (Arc::new(file.uses[index].client.clone()), id.clone())),
         );
         ChainActor { file: Arc::clone(&file), id, calls, steps, clients: count, first_cell }
+    }
+
+    /// The use of each call, as an index into the file's uses.
+    pub(super) fn uses(&self) -> impl Iterator<Item = usize> {
+        self.calls.iter().map(|planned| planned.call.use_index)
     }
 
     /// How many clients it needs.

@@ -16,6 +16,7 @@ mod scene;
 mod server;
 mod side_by_side;
 mod straddle;
+mod tally;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -15,12 +15,13 @@ use super::collect::Collected;
 use super::jitter::Jitter;
 use super::server::Hand;
 use super::straddle::Ending;
+use super::tally::Tally;
 use super::{Event, Run, RunError, prepare, side_by_side};
 use crate::clients::ProbeClient;
 use crate::kinds::Phase;
 use crate::observe::{Executed, Ledger};
-use crate::plan::{Batch, Lane};
-use crate::redis::{Monitor, Origin, Server, states};
+use crate::plan::{Batch, Ends, Lane};
+use crate::redis::{Front, Monitor, Origin, Server, states};
 use crate::words::Keeps;
 
 /// What a state is allowed beyond the longest call that arithmetic allows, for a machine that is slow to run the
@@ -36,6 +37,9 @@ const SETTLED_WITHIN: Duration = Duration::from_millis(500);
 /// How many probes begin in the same millisecond: their timeouts run out together as well, and each waits for those
 /// before it to be dealt with.
 const AT_ONCE: usize = 32;
+
+/// The port of no connection.
+const NOBODY: u16 = 0;
 
 /// Runs one server in one state.
 ///
@@ -61,11 +65,18 @@ pub(super) async fn run(
         }
     };
     let target = &server.endpoint().clone();
+    let seed = run.seed;
+    let front = batch.fault.as_ref().map(|fault| Front::start(&server, fault.clone(), seed)).transpose()?;
+    // Where a proxy brings the state about, the clients are connected through it, and the audit itself is not.
+    let door = front.as_ref().map_or(target, Front::endpoint);
     let mut casts: Vec<Cast> = batch.jobs.iter().map(|job| Cast::of(run, job, batch.bound)).collect();
     let mut hand = Hand::on(target).await?;
     prepare::keys(&mut hand, &casts).await?;
     // What is written from here on is what a failover loses.
-    let state = states::prepare(batch.state, &server).await?;
+    let state = match &front {
+        Some(front) => states::prepare_front(batch.state, front).await,
+        None => states::prepare(batch.state, &server).await?,
+    };
     prepare::canaries(&mut hand, &casts).await?;
     drop(hand);
     let give_up = run.plan.give_up;
@@ -77,8 +88,8 @@ pub(super) async fn run(
 
     let wanted = casts.iter().flat_map(|cast| cast.clients.iter().cloned()).collect();
     let mut clients = match batch.state.is_cold() {
-        true => prepare::cold_clients(run, target, wanted),
-        false => prepare::clients(run, target, wanted).await?,
+        true => prepare::cold_clients(run, door, wanted),
+        false => prepare::clients(run, door, wanted).await?,
     }
     .into_iter();
     // The scenarios go out to be played together, and come back to their casts in order.
@@ -128,8 +139,8 @@ pub(super) async fn run(
         });
     }
     let mut acted = Vec::new();
-    let (left, jitter_us) = match batch.ends {
-        Some(ends) => {
+    let (mut left, jitter_us) = match batch.ends {
+        Some(Ends::At(ends)) => {
             tokio::time::sleep_until(began + ends).await;
             let end = Ending::begins(run.clock);
             let mut left = holding.leave(&mut server).await;
@@ -138,7 +149,7 @@ pub(super) async fn run(
             left.proof = end.proof(left.proof, &acted);
             (left, jitter.worst_us())
         }
-        None => {
+        Some(Ends::OnReconnect) | None => {
             join(&mut playing, &mut acted, batch).await?;
             let jitter_us = jitter.worst_us();
             (holding.leave(&mut server).await, jitter_us)
@@ -146,6 +157,9 @@ pub(super) async fn run(
     };
     drop(working);
     left.barrier?;
+    if let (Some(harmed), Some(fault)) = (left.harmed.take(), &batch.fault) {
+        left.proof = Tally::of(run, batch, &acted).proof(left.proof, fault, &harmed);
+    }
     if batch.ends.is_some() && !left.proof.held() && !last {
         server.shutdown().await;
         return Ok(false);
@@ -155,10 +169,12 @@ pub(super) async fn run(
 
     // A stopped server ran nothing of what was sent to it, and its monitor ended with it.
     if let Some(mut monitor) = monitor {
+        // Who is not connected through the proxy is none of the clients, whose ports are others' than the server sees.
+        let known_as = |port| front.as_ref().map_or(port, |front| front.client_port(port).unwrap_or(NOBODY));
         let _ = monitor.ping(Duration::from_secs(10)).await;
         for line in monitor.since(0) {
             match line.origin {
-                Origin::Client(addr) => ledger.enter(Executed::By(addr.port()), &line.words()),
+                Origin::Client(addr) => ledger.enter(Executed::By(known_as(addr.port())), &line.words()),
                 Origin::Script => ledger.enter(Executed::ByScript, &line.words()),
                 Origin::Other(_) => {}
             }

@@ -269,6 +269,11 @@ impl CallerPart {
         played
     }
 
+    /// Whose calls it makes: the file, and the use in it.
+    pub(super) fn used(&self) -> (&PolicyFile, usize) {
+        (&self.file, self.use_index)
+    }
+
     /// Whether its first call is made as soon as the state has begun.
     pub(super) fn begins_at_once(&self) -> bool {
         self.act.begins == Begins::AtOnce

@@ -183,6 +183,8 @@ pub enum Whose {
     Owned,
     /// On one that existed before, and goes on.
     Attached,
+    /// Through a proxy of the audit's own, whosever server stands behind it.
+    Proxied,
 }
 
 /// How the author of a policy file knows what it declares.

@@ -68,25 +68,25 @@ const LATENCY: &[ParameterSpec] = &[
     ParameterSpec {
         name: "latency",
         default: Parameter::Duration(Duration::from_millis(200)),
-        says: "by how much each reply is late",
+        says: "how much longer a round trip takes",
     },
     ParameterSpec {
         name: "jitter",
-        default: Parameter::Duration(Duration::ZERO),
-        says: "by how much more at most, at random",
+        default: Parameter::Duration(Duration::from_millis(50)),
+        says: "by how much more or less at most, at random",
     },
 ];
 
 const AFTER: &[ParameterSpec] = &[ParameterSpec {
     name: "after",
-    default: Parameter::Count(1),
-    says: "how many bytes of a reply come through",
+    default: Parameter::Count(4),
+    says: "how many bytes of a reply come; its last byte never does",
 }];
 
 const FAILURES: &[ParameterSpec] = &[ParameterSpec {
     name: "failures",
-    default: Parameter::Count(1),
-    says: "how many calls fail before one succeeds",
+    default: Parameter::Count(2),
+    says: "how many requests of a key fail before one is served",
 }];
 
 /// Where nothing but the server itself is needed.
@@ -278,17 +278,17 @@ states! {
         reported "https://github.com/redis/go-redis/issues/2183";
     /// Every answer comes late.
     Slow "slow" Condition Warm Proxy WhenAsked waits Latency straddles false answers true keeps All takes LATENCY
-        how "a proxy that holds each reply back, by a latency with jitter"
+        how "a proxy that is late with each packet, half of a latency with jitter on the way there and half on the way back"
         reproduces "a server in another region, a congested network"
-        lacks "packets that are lost and sent again, a bandwidth that is used up"
+        lacks "a connect that is slow, as loopback completes it at once; packets that are lost and sent again; a bandwidth that is used up"
         fate "a command runs when it arrives, also where its caller has given up meanwhile";
         systems ANYWHERE
         reported "https://github.com/PostHog/posthog/pull/34187";
     /// Commands run and their replies never arrive.
     ReplyLost "reply_lost" Condition Warm Proxy WhenAsked waits Nothing straddles true answers false keeps All takes NOTHING
         how "a proxy that lets each request through, drops its reply, and resets the connection"
-        reproduces "a connection that breaks after the server ran the command: the client can't know whether it did"
-        lacks "a connection that breaks before the command arrives"
+        reproduces "a connection that breaks after the server ran the command (a failover, a balancer that is restarted): the client can't know whether it did"
+        lacks "a network that only goes silent, see black_hole; a connection that breaks before the command arrives, see flapping"
         fate "the server ran the command, and its reply was lost";
         systems ANYWHERE
         reported "https://github.com/redis-rb/redis-client/issues/92";
@@ -301,19 +301,19 @@ states! {
         systems ANYWHERE
         reported "https://github.com/phpredis/phpredis/issues/974";
     /// Nothing arrives any more, in either direction.
-    BlackHole "black_hole" Condition Warm Proxy WhenAsked waits Network straddles false answers false keeps All takes NOTHING
+    BlackHole "black_hole" Condition Warm Proxy WhenAsked waits Network straddles true answers false keeps All takes NOTHING
         how "a proxy that stops reading and writing, with a full accept queue, so that new connections hang"
         reproduces "a host or a network that is gone without a word: no reset, no refusal"
         lacks "the system's own end of it: after minutes of retransmission the kernel gives a connection up"
-        fate "what was sent into the silence is lost with its connection, or arrives when the network is back";
+        fate "what was sent into the silence arrives when the network is back, even where its client has closed the connection";
         systems LINUX
         reported "https://github.com/redis/ioredis/issues/1932";
     /// Calls fail and succeed by turns.
     Flapping "flapping" Condition Warm Proxy WhenAsked waits Nothing straddles false answers true keeps All takes FAILURES
-        how "a proxy that resets a number of calls and lets the next one through, again and again"
+        how "a proxy that resets a number of requests of each key before they reach the server and lets the next one through, again and again"
         reproduces "a server or a balancer that comes and goes: retries succeed, and breakers open and close"
         lacks "failures that take their time"
-        fate "a call that was reset may be tried again, and succeeds in its turn";
+        fate "a request that was reset never reaches the server, and the next one succeeds in its turn";
         systems ANYWHERE
         reported "https://github.com/gravitee-io/gravitee-api-management/pull/18482";
 }

@@ -19,6 +19,7 @@ mod existing;
 mod field_reports;
 mod lost_data;
 mod processes;
+mod proxied;
 mod proxy;
 mod proxy_keys;
 mod recovery;

@@ -55,22 +55,23 @@ fn idempotency_key(run: &Scene) -> Vec<Departure> {
     if let (Some(retry), Some(key)) = (retry, in_flight("K1"))
         && retry.told_no()
     {
-        let text = format!(
-            "every retry is refused as \"in flight\" {}, and nobody runs it: the reservation ran after its caller was told: {}",
-            for_how_long(key),
-            told(run.first(During, "B"))
-        );
-        departures.push(Departure::new(Code::ReservationStuck, "reserve", text));
+        let owner = owner(run, "reserve", key);
+        departures.push(if owner.is_some_and(Played::told_yes) {
+            Departure::new(Code::ReservationStuck, "complete", never_completed(key))
+        } else {
+            let text = format!(
+                "every retry is refused as \"in flight\" {}, and nobody runs it: the reservation ran after its caller was told: {}",
+                for_how_long(key),
+                told(owner.or(run.first(During, "B")))
+            );
+            Departure::new(Code::ReservationStuck, "reserve", text)
+        });
     }
     if let (Some(again), Some(key)) = (run.first(After, "E"), in_flight("K2"))
         && again.told_no()
         && run.first(During, "A").is_some()
     {
-        let text = format!(
-            "the operation is done, and every retry is refused as \"in flight\" {}: its completion was lost",
-            for_how_long(key)
-        );
-        departures.push(Departure::new(Code::ReservationStuck, "complete", text));
+        departures.push(Departure::new(Code::ReservationStuck, "complete", never_completed(key)));
     }
     let ran =
         ["B", "C"].into_iter().filter(|actor| run.first(During, actor).is_some_and(Played::let_in)).count();
@@ -82,6 +83,19 @@ fn idempotency_key(run: &Scene) -> Vec<Departure> {
     departures
 }
 
+fn never_completed(key: &Found) -> String {
+    format!(
+        "the operation is done, and every retry is refused as \"in flight\" {}: its completion was lost",
+        for_how_long(key)
+    )
+}
+
+/// Whose call of this operation in the state put there what a key holds, as its value says.
+fn owner<'a>(run: &'a Scene, operation: &'a str, key: &Found) -> Option<&'a Played> {
+    let value = key.values.first()?;
+    run.during(operation).find(|played| value.ends_with(&played.probe.id))
+}
+
 fn lock(used: &Use, run: &Scene) -> Vec<Departure> {
     let mut departures = Vec::new();
     let let_in = |actor| run.first(During, actor).is_some_and(Played::let_in);
@@ -90,12 +104,17 @@ fn lock(used: &Use, run: &Scene) -> Vec<Departure> {
         // A lock that is never released stays taken by whoever was let in.
         let by_design = expires && (let_in("B") || let_in("C"));
         if next.told_no() && !by_design {
-            let text = format!(
-                "nobody can take this lock {}, and nobody holds it: the acquisition ran after its caller was told: {}",
-                for_how_long(key),
-                told(run.first(During, "B"))
-            );
-            departures.push(Departure::new(Code::LockHeldByNobody, "acquire", text));
+            let owner = owner(run, "acquire", key);
+            departures.push(if owner.is_some_and(Played::told_yes) {
+                Departure::new(Code::LockHeldByNobody, "release", never_released(key))
+            } else {
+                let text = format!(
+                    "nobody can take this lock {}, and nobody holds it: the acquisition ran after its caller was told: {}",
+                    for_how_long(key),
+                    told(owner.or(run.first(During, "B")))
+                );
+                Departure::new(Code::LockHeldByNobody, "acquire", text)
+            });
         }
     }
     if let (Some(next), Some(key)) = (run.first(After, "E"), run.left("L2"))
@@ -103,13 +122,16 @@ fn lock(used: &Use, run: &Scene) -> Vec<Departure> {
         && !expires
         && run.first(During, "A").is_some()
     {
-        let text = format!(
-            "nobody can take this lock {}, though its holder is done: the release was lost",
-            for_how_long(key)
-        );
-        departures.push(Departure::new(Code::LockHeldByNobody, "release", text));
+        departures.push(Departure::new(Code::LockHeldByNobody, "release", never_released(key)));
     }
     departures
+}
+
+fn never_released(key: &Found) -> String {
+    format!(
+        "nobody can take this lock {}, though its holder is done: the release was lost",
+        for_how_long(key)
+    )
 }
 
 fn one_time_token(run: &Scene) -> Vec<Departure> {

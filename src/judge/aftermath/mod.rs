@@ -70,7 +70,10 @@ fn of_scene(file: &PolicyFile, key: SceneKey, runs: &[&Scene], believable: &Beli
                 at: used.at,
                 basis: Code::FaultNotProven.basis(),
                 seen: None,
-                declared: "the state ends between the first attempt's deadline and the second's".to_owned(),
+                declared: match key.state.facts().waits {
+                    Waits::Nothing => "connections from before are harmed, and new ones are not".to_owned(),
+                    _ => "the state ends between the first attempt's deadline and the second's".to_owned(),
+                },
                 observed: unproven.clone(),
                 cause: "the witness did not see what the state must show".to_owned(),
                 knob: "run again; if it stays, use fewer `--samples`, or `--serial`".to_owned(),
@@ -105,7 +108,7 @@ fn of_scene(file: &PolicyFile, key: SceneKey, runs: &[&Scene], believable: &Beli
         })
         .collect();
     let scaled = runs.iter().map(|run| run.scaled).max().unwrap_or(1);
-    counted(used, key.use_index, key.state, &conditions(key.timing, scaled), &each, believable)
+    counted(used, key.use_index, key.state, &conditions(key, scaled), &each, believable)
 }
 
 /// Why what was stored is gone.
@@ -117,10 +120,13 @@ fn why_it_is_lost(state: State) -> &'static str {
 }
 
 /// What a reader has to know of the runs beside their number.
-fn conditions(timing: Timing, scaled: u32) -> String {
+fn conditions(key: SceneKey, scaled: u32) -> String {
     let mut conditions = String::new();
-    if timing == Timing::Straddling {
-        conditions.push_str(", the state ending inside the call");
+    if key.timing == Timing::Straddling {
+        conditions.push_str(match key.state.facts().waits {
+            Waits::Nothing => ", connections from before alone being harmed",
+            _ => ", the state ending inside the call",
+        });
     }
     if scaled > 1 {
         conditions.push_str(&format!(", with durations {scaled} times as long as declared"));

@@ -123,6 +123,16 @@ impl Check {
         None
     }
 
+    /// A duration with its unit, or zero.
+    pub(super) fn duration_or_zero(&mut self, node: &Node, what: &str) -> Option<Duration> {
+        let zero = match &node.value {
+            Value::Int(0) => true,
+            Value::Text(text) => humantime::parse_duration(text).is_ok_and(|duration| duration.is_zero()),
+            _ => false,
+        };
+        if zero { Some(Duration::ZERO) } else { self.duration(node, what) }
+    }
+
     /// A duration that a server is told: whole milliseconds, at least one.
     pub(super) fn server_duration(&mut self, node: &Node, what: &str) -> Option<Duration> {
         let duration = self.duration(node, what)?;

@@ -68,7 +68,7 @@ impl Check {
             let Some(node) = map.get(known.name) else { continue };
             let named = format!("`{}` of `{state}`", known.name);
             let given = match known.default {
-                Parameter::Duration(_) => self.duration(node, &named).map(Parameter::Duration),
+                Parameter::Duration(_) => self.duration_or_zero(node, &named).map(Parameter::Duration),
                 Parameter::Count(_) => self.count(node, &named, MOST).map(Parameter::Count),
             };
             parameters.extend(given.map(|given| (known.name, given)));

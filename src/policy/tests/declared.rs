@@ -187,7 +187,7 @@ fn a_state_has_the_parameters_that_the_file_sets_and_the_defaults_of_the_others(
         good(&file_with("states: [paused, {slow: {latency: 300ms, scope: l}}, {flapping: {failures: 4}}]\n"));
     let slow = file.state(State::Slow).unwrap();
     assert_eq!(slow.parameter("latency"), Some(Parameter::Duration(MS(300))));
-    assert_eq!(slow.parameter("jitter"), Some(Parameter::Duration(MS(0))));
+    assert_eq!(slow.parameter("jitter"), Some(Parameter::Duration(MS(50))));
     assert_eq!(slow.parameter("failures"), None, "of another state");
     assert_eq!(slow.scope, Some(0));
     assert_eq!(file.state(State::Flapping).unwrap().parameter("failures"), Some(Parameter::Count(4)));

@@ -28,6 +28,7 @@ use journal::{Header, LeftBehind, named};
 
 use super::barrier::{barrier, ping};
 use super::binary::OLDEST;
+use super::front::upstream;
 use super::identity::Identity;
 use super::monitor::Monitor;
 use super::settings::Settings;
@@ -36,7 +37,7 @@ use super::{Server, ServerError, Version};
 use crate::endpoint::{Endpoint, Login};
 use crate::observe::ServerInfo;
 use crate::policy::Hooks;
-use crate::words::{State, declared};
+use crate::words::{By, State, declared};
 
 /// How long connections that were closed may still be listed.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -132,6 +133,11 @@ impl Attached {
             return Some(format!(
                 "{state}: it holds keys that are not the audit's, and without an append-only file some could be lost with the process; no flag allows it"
             ));
+        }
+        if state.facts().by == By::Proxy
+            && let Err(why) = upstream(&self.endpoint)
+        {
+            return Some(format!("{state}: no proxy can stand before this server: {why}; leave it out"));
         }
         self.allow.refuses(state)
     }

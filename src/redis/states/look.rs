@@ -11,7 +11,7 @@ use super::{Verdict, counted};
 use crate::endpoint::Endpoint;
 
 /// A key that nobody has: a look that reads it finds nothing, and one that writes it with XX changes nothing.
-const NO_KEY: &str = "audit-witness";
+pub(super) const NO_KEY: &str = "audit-witness";
 
 /// How long a server may take to tell a new connection that it is not wanted.
 const AT_THE_DOOR: Duration = Duration::from_secs(1);

@@ -18,6 +18,7 @@ mod look;
 mod no_replicas;
 mod out_of_memory;
 mod paused;
+mod proxied;
 mod read_only;
 mod replica_cut_off;
 mod restarted_empty;
@@ -29,22 +30,18 @@ use std::time::{Duration, Instant};
 
 use super::barrier::{BARRIER_WITHIN, barrier};
 use super::monitor_line::MonitorLine;
-use super::{Server, ServerError};
+use super::{Front, Server, ServerError};
 use crate::observe::Proof;
-use crate::words::{By, State};
+use crate::words::State;
 use paused::Stops;
+pub use proxied::Harmed;
 
 /// What has to be done to a healthy server before a state can be entered.
 #[derive(Debug)]
 pub struct Ready {
     state: State,
     replica: Option<failover::CutOff>,
-}
-
-/// Whether a server of the audit's own can be put into a state.
-pub fn can_enter(state: State) -> bool {
-    // The others are brought about in front of the server, by a proxy that is not there yet.
-    state.facts().by == By::Server
+    front: Option<proxied::Ready>,
 }
 
 /// Prepares a server for a state. What is written to it from now on is what a failover loses.
@@ -56,7 +53,12 @@ pub async fn prepare(state: State, server: &Server) -> Result<Ready, ServerError
         State::FailoverLostWrite => Some(failover::cut_off(server.own()?).await?),
         _ => None,
     };
-    Ok(Ready { state, replica })
+    Ok(Ready { state, replica, front: None })
+}
+
+/// Prepares for a state that is brought about in front of the server, where its clients are connected.
+pub async fn prepare_front(state: State, front: &Front) -> Ready {
+    Ready { state, replica: None, front: Some(proxied::Ready::before(front).await) }
 }
 
 /// Puts the server into the state that it was prepared for, and returns once the state is proven to have begun; an event
@@ -80,7 +82,7 @@ pub async fn enter(ready: Ready, server: &mut Server, bound: Duration) -> Result
         State::RestartedEmpty => Held::RestartedEmpty(restarted_empty::RestartedEmpty::fire(server).await?),
         State::FailoverLostWrite => match ready.replica {
             Some(replica) => Held::Failover(failover::Failover::fire(server, replica).await?),
-            None => return Err(ServerError::NotYet(ready.state)),
+            None => return Err(ServerError::NotPrepared(ready.state)),
         },
         State::ConnectionsKilled => {
             Held::ConnectionsKilled(connections_killed::ConnectionsKilled::fire(server).await)
@@ -95,10 +97,13 @@ pub async fn enter(ready: Ready, server: &mut Server, bound: Duration) -> Result
         | State::AuthRejected
         | State::TooManyClients => match recipe(ready.state) {
             Some(recipe) => Held::Configured(configured::Configured::enter(server, recipe).await),
-            None => return Err(ServerError::NotYet(ready.state)),
+            None => return Err(ServerError::NotPrepared(ready.state)),
         },
         State::Slow | State::ReplyLost | State::CutMidReply | State::BlackHole | State::Flapping => {
-            return Err(ServerError::NotYet(ready.state));
+            match ready.front {
+                Some(front) => Held::Proxied(proxied::Proxied::enter(front).await),
+                None => return Err(ServerError::NotPrepared(ready.state)),
+            }
         }
     };
     Ok(Holding { held, entered: Instant::now() })
@@ -150,6 +155,7 @@ enum Held {
     Loading(loading::Loading),
     Busy(busy::Busy),
     Configured(configured::Configured),
+    Proxied(proxied::Proxied),
 }
 
 /// A state that was left.
@@ -161,6 +167,8 @@ pub struct Left {
     pub held_for: Duration,
     /// The commands that ran meanwhile, where the state has a monitor connection: none in a proven pause.
     pub ran_while_held: Vec<MonitorLine>,
+    /// What a proxy did to clients meanwhile, where it brought the state about.
+    pub harmed: Option<Harmed>,
     /// Whether the server answers a fresh connection again. Where it does not, nothing can go on.
     pub barrier: Result<(), ServerError>,
 }
@@ -194,6 +202,8 @@ impl Holding {
         let mut held_for = None;
         let mut ran = Vec::new();
         let mut still_paused = Duration::ZERO;
+        let mut through = None;
+        let mut harmed = None;
         let (verdict, ended) = match self.held {
             Held::Healthy(healthy) => (healthy.leave(server).await, Ok(())),
             Held::Paused(paused) => {
@@ -213,6 +223,11 @@ impl Holding {
             Held::Loading(loading) => loading.leave(server).await,
             Held::Busy(busy) => busy.leave(server).await,
             Held::Configured(configured) => configured.leave(server).await,
+            Held::Proxied(proxied) => {
+                let end = proxied.leave().await;
+                (through, harmed) = (Some(end.front), Some(end.harmed));
+                (end.verdict, end.ended)
+            }
         };
         let held_for = held_for.unwrap_or_else(|| entered.elapsed());
         let barrier = match (ended, server.exited()) {
@@ -221,14 +236,18 @@ impl Holding {
                 at: server.endpoint().clone(),
                 why: format!("its process ended ({status})"),
             }),
-            (Ok(()), None) => barrier(server.endpoint(), still_paused + BARRIER_WITHIN).await,
+            (Ok(()), None) => {
+                // What the proxy held goes first, as it was there before.
+                let door = through.as_ref().map_or(server.endpoint(), Front::endpoint);
+                barrier(door, still_paused + BARRIER_WITHIN).await
+            }
             (Err(error), _) => Err(error),
         };
         let proof = match verdict {
             Ok(shown) => Proof::Held(shown),
             Err(why) => Proof::NotProven(why),
         };
-        Left { proof, held_for, ran_while_held: ran, barrier }
+        Left { proof, held_for, ran_while_held: ran, harmed, barrier }
     }
 }
 

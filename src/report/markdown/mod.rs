@@ -81,7 +81,7 @@ fn legend(report: &Report) -> String {
     let rows = || report.services.iter().flat_map(|service| &service.rows);
     let server = format!("{} {}", clean(&report.server.name), clean(&report.server.version));
     let server = match report.server.whose {
-        Whose::Owned => server,
+        Whose::Owned | Whose::Proxied => server,
         Whose::Attached => format!("{server}, which was not the audit's own,"),
     };
     let mut parts = vec![format!("Probed on {server} in the states {}.", states_in_words(&report.states))];

@@ -42,15 +42,15 @@ pub fn arithmetic(file: &PolicyFile, lint: &[Finding], options: &TerminalOptions
 /// The uses' operations, and the requests.
 fn tables(file: &PolicyFile, to: usize, paint: Paint) -> String {
     let mut operations = vec![Line::head(file, &["operation", "declared"])];
-    for used in &file.uses {
+    for (use_index, used) in file.uses.iter().enumerate() {
         operations.push(Line::Group(clean(&used.name), settings(used)));
-        for operation in &used.operations {
+        for (operation_index, operation) in used.operations.iter().enumerate() {
             let name = clean(operation.name());
             operations.push(match used.backend {
                 Backend::InMemory => Line::Row(vec![name, IN_MEMORY.to_owned()]),
                 Backend::Redis => {
                     let policy = operation.on_outage.name().to_owned();
-                    let worst = |state| worst_case(&used.client, operation.operation.writes(), state, None);
+                    let worst = |state| worst_case(file, use_index, operation_index, state, None);
                     Line::Row(
                         [name, policy].into_iter().chain(costs(file, &operation.budget, worst)).collect(),
                     )
