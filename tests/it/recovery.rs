@@ -78,7 +78,7 @@ fn a_client_that_reconnects_beside_its_calls_is_late_and_one_that_waits_for_its_
     assert_eq!(finding.declared, "recovery budget 1 ms");
     // It tried after 100, 300 and 700 ms, in vain, and again after 1.5 s; the server came back after some 800 ms.
     let ms = first_success_ms(&finding.observed, "acquire stopped");
-    assert!((100.0..1_500.0).contains(&ms), "{}", finding.observed);
+    assert!((10.0..1_500.0).contains(&ms), "{}", finding.observed);
     shown::only(&report, Code::NoRecovery, Stopped, &[]);
     // A pause leaves a kept connection as it is.
     let paused = findings(&report, Code::SlowRecovery, Paused);
