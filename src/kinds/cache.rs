@@ -68,6 +68,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     }],
     check: no_relation,
     guarantee: "the reader gets the current value",
+    without_data: "every reader goes to the origin until the cache is warm again",
     scenario: &SCENARIO,
     keys: own_key,
 };

@@ -13,6 +13,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     fields: &[],
     check: no_relation,
     guarantee: "what the file says",
+    without_data: "what the file keeps there is not there",
     scenario: &NO_SCENARIO,
     keys: own_key,
 };

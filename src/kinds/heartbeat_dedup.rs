@@ -34,6 +34,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     }],
     check: no_relation,
     guarantee: "at most one beat a window is counted, and the first is",
+    without_data: "a beat that was counted can be counted again",
     scenario: &SCENARIO,
     keys: own_key,
 };

@@ -72,6 +72,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     ],
     check: result_outlives_reservation,
     guarantee: "an operation runs at most once per key",
+    without_data: "what has run, or is still running, can run again",
     scenario: &SCENARIO,
     keys: own_key,
 };

@@ -62,6 +62,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     ],
     check: no_relation,
     guarantee: "a revoked token is refused",
+    without_data: "a token that was revoked is accepted until it expires",
     scenario: &SCENARIO,
     keys: own_key,
 };

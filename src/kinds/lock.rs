@@ -89,6 +89,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     ],
     check: no_relation,
     guarantee: "at most one holder",
+    without_data: "a lock that somebody holds is given to the next one who asks: two holders",
     scenario: &SCENARIO,
     keys: own_key,
 };

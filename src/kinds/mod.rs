@@ -66,6 +66,8 @@ pub struct KindSpec {
     pub check: fn(&Fields) -> Result<(), (&'static str, String)>,
     /// What a use of this kind promises.
     pub guarantee: &'static str,
+    /// What it means for a use of this kind that the server lost its data.
+    pub without_data: &'static str,
     /// What is played around an outage to see whether it keeps that.
     pub scenario: &'static Scenario,
     /// The keys that a call is about, the main one first.

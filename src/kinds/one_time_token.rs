@@ -62,6 +62,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     ],
     check: no_relation,
     guarantee: "a token works at most once, and one that was handed out works",
+    without_data: "a token that was handed out is refused",
     scenario: &SCENARIO,
     keys: own_key,
 };

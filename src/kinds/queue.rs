@@ -58,6 +58,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     ],
     check: no_relation,
     guarantee: "an accepted job is on the queue once, and no reader loses one",
+    without_data: "a job that was accepted is gone",
     scenario: &SCENARIO,
     keys: queue_keys,
 };

@@ -49,6 +49,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     ],
     check: no_relation,
     guarantee: "at most `limit` in a window",
+    without_data: "everybody's count begins anew",
     scenario: &SCENARIO,
     keys: own_key,
 };

@@ -58,6 +58,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     }],
     check: no_relation,
     guarantee: "the user's session is found",
+    without_data: "everybody is signed out",
     scenario: &SCENARIO,
     keys: own_key,
 };

@@ -63,3 +63,19 @@ fn a_lock_that_lives_shorter_than_the_outage_is_stretched_and_the_report_says_by
         }
     }
 }
+
+#[test]
+fn a_lock_that_is_lost_in_a_failover_or_a_restart_is_gone_while_its_holder_works() {
+    let policies = "version: 1\nservice: lost\nclient: {command_timeout: 300ms, on_timeout: keep, reconnect: next_use, attempts: 2, handshake: none}\nuses:\n  - {name: l, kind: lock, key: 'l:${id}', ttl: 30s, on_outage: fail_open}\n";
+    let (_, report) =
+        Folder::with(policies).report(&["--states", "restarted_empty,failover_lost_write", "--samples", "8"]);
+    shown::proven_and_clean(&report);
+    let lost = found(&report, Code::DataLostWithServer);
+    let states: Vec<_> = lost.iter().flat_map(|finding| &finding.states).copied().collect();
+    assert!([State::RestartedEmpty, State::FailoverLostWrite].iter().all(|state| states.contains(state)));
+    for finding in lost {
+        let said = &finding.observed;
+        assert!(said.contains("so was a lock while its holder worked (in 2 of 2 runs)"), "{said}");
+        assert!(said.ends_with("two holders"), "{said}");
+    }
+}

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use super::found::{Found, Subject};
 use super::proof::Believable;
-use crate::observe::{Cell, CellKey, Recovery, Scene, SceneKey, Timing};
+use crate::kinds::{Kind, Phase};
+use crate::observe::{Cell, CellKey, Played, Recovery, Scene, SceneKey, Timing};
 use crate::policy::{OnTimeout, PolicyFile, Use};
 use crate::words::{Basis, Code, Keeps, State, Waits, declared, human_us};
 
@@ -89,7 +90,7 @@ fn of_scene(file: &PolicyFile, key: SceneKey, runs: &[&Scene], believable: &Beli
             basis: Code::DataLostWithServer.basis(),
             seen: None,
             declared: "what was stored before is there afterwards".to_owned(),
-            observed: "a key that nobody touched is gone".to_owned(),
+            observed: lost_data(used, runs),
             cause: format!(
                 "{}; what else the scenario shows afterwards is the server's doing, and is not judged",
                 why_it_is_lost(key.state)
@@ -260,4 +261,15 @@ fn most_specific(found: Vec<Found>) -> Vec<Found> {
             found.code != Code::LateExecution || !specific.contains(&(found.subject, found.state))
         })
         .collect()
+}
+
+/// What is gone, and what that means for the use.
+fn lost_data(used: &Use, runs: &[&Scene]) -> String {
+    let found_nothing =
+        |run: &&&Scene| used.kind == Kind::Lock && run.first(Phase::During, "A").is_some_and(Played::told_no);
+    let held = match runs.iter().filter(found_nothing).count() {
+        0 => String::new(),
+        n => format!(", and so was a lock while its holder worked (in {n} of {} runs)", runs.len()),
+    };
+    format!("a key that nobody touched is gone{held}: {}", used.kind.spec().without_data)
 }
