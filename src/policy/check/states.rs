@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::uses::Draft;
 use super::{Check, listed};
-use crate::policy::StateChoice;
 use crate::policy::yaml::{Key, Node, Value};
+use crate::policy::{Backend, StateChoice, Use};
 use crate::words::{By, Parameter, Span, State};
 
 /// The parameter of every state that a proxy brings about: the use whose keys alone are in it.
@@ -93,6 +93,11 @@ impl Check {
         if index.is_none() {
             let help = format!("the uses are {}", listed(names()));
             self.unknown(node.at, format!("there is no use `{name}`"), &name, names(), Some(help));
+        }
+        let in_memory = |used: &Use| used.backend == Backend::InMemory;
+        if index.and_then(|index| drafts[index].built.as_ref()).is_some_and(in_memory) {
+            let help = "name a use that asks Redis".to_owned();
+            self.wrong(node.at, format!("`{name}` is in memory: no state befalls it"), Some(help));
         }
         index
     }

@@ -304,6 +304,7 @@ fn states_are_known_stand_once_and_take_what_they_take() {
     says(&states("[{flapping: {failures: many}}]"), &["`failures` of `flapping`"]);
     says(&states("[{paused: {scope: l}}]"), &["no field `scope`"]);
     says(&states("[{slow: {scope: k}}]"), &["no use `k`"]);
+    says(&states("[{slow: {scope: m}}]"), &["`m` is in memory", "name a use that asks Redis"]);
     says(&states("[{slow: {}, paused: {}}]"), &["one name"]);
     says(&states("[7]"), &["its name"]);
 }
