@@ -6,6 +6,7 @@ use redis_outage_audit::words::{Code, Decision, State, Verdict};
 
 use crate::command::{Folder, cell, found, p50_ms, request, row};
 use crate::shown;
+use crate::support::is_older_than_7;
 
 const POLICIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/policies/");
 
@@ -124,16 +125,20 @@ fn the_smallest_policy_file_conforms() {
 #[test]
 fn all_states_side_by_side_take_little_longer_than_their_slowest_request() {
     let folder = Folder::new();
+    // An older server can't be slowed down while it loads.
+    let wanted = State::ALL.into_iter().filter(|state| *state != State::Loading || !is_older_than_7());
+    let wanted: Vec<State> = wanted.collect();
+    let states = wanted.iter().map(|state| state.name()).collect::<Vec<_>>().join(",");
     let (_, report) = folder.report(&[
         "--policies",
         &format!("{POLICIES}portfolio.yaml"),
         "--states",
-        "all",
+        if wanted.len() == State::ALL.len() { "all" } else { &states },
         "--samples",
         "5",
     ]);
     shown::proven_and_clean(&report);
-    assert_eq!(report.states, State::ALL);
+    assert_eq!(report.states, wanted);
     let requests = report.services.iter().flat_map(|service| &service.requests);
     let slowest = requests.flat_map(|row| &row.cells).filter_map(|cell| cell.predicted_us).max().unwrap();
     // Beside other tests, each with servers of its own; alone it takes less than 3 s longer.
