@@ -126,7 +126,7 @@ fn the_smallest_policy_file_conforms() {
 fn all_states_side_by_side_take_little_longer_than_their_slowest_request() {
     let folder = Folder::new();
     // An older server can't be slowed down while it loads.
-    let wanted = State::ALL.into_iter().filter(|state| *state != State::Loading || !is_older_than_7());
+    let wanted = State::ALL.iter().copied().filter(|state| *state != State::Loading || !is_older_than_7());
     let wanted: Vec<State> = wanted.collect();
     let states = wanted.iter().map(|state| state.name()).collect::<Vec<_>>().join(",");
     let (_, report) = folder.report(&[
