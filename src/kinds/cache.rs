@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "read",
             commands: "GET key",
             writes: false,
+            takes: false,
             means: Meaning { fail_open: "a miss", fail_closed: "refused", fallback: "read from the source" },
             implied: Implied {
                 fail_open: Some(Code::OriginStampede),
@@ -31,6 +32,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "write",
             commands: "SET key value PX ttl",
             writes: true,
+            takes: false,
             means: Meaning { fail_open: "not cached", fail_closed: "refused", fallback: "not cached" },
             implied: Implied {
                 fail_open: None,
@@ -45,6 +47,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "invalidate",
             commands: "DEL key",
             writes: true,
+            takes: false,
             means: Meaning {
                 fail_open: "the old value stays",
                 fail_closed: "refused",

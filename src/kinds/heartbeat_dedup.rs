@@ -16,6 +16,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
         name: "claim",
         commands: "SET key 1 NX PX window",
         writes: true,
+        takes: true,
         means: Meaning { fail_open: "counted", fail_closed: "dropped", fallback: "" },
         implied: Implied {
             fail_open: Some(Code::DuplicateCounted),

@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "reserve",
             commands: "SET key in-flight NX PX in_flight_ttl",
             writes: true,
+            takes: true,
             means: Meaning { fail_open: "runs unprotected", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: Some(Code::DuplicateRun),
@@ -31,6 +32,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "complete",
             commands: "SET key result XX PX result_ttl",
             writes: true,
+            takes: false,
             means: Meaning { fail_open: "result not kept", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: None,
@@ -45,6 +47,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "release",
             commands: "DEL key",
             writes: true,
+            takes: false,
             means: Meaning { fail_open: "reservation left to expire", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: None,

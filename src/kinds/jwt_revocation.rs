@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "check",
             commands: "EXISTS key, then GET marker_key",
             writes: false,
+            takes: false,
             means: Meaning { fail_open: "token accepted", fail_closed: "token refused", fallback: "" },
             implied: Implied {
                 fail_open: Some(Code::RevokedTokenAccepted),
@@ -31,6 +32,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "revoke",
             commands: "SET key 1 PX ttl",
             writes: true,
+            takes: false,
             means: Meaning {
                 fail_open: "logout reported done, and not kept",
                 fail_closed: "logout refused",

@@ -18,6 +18,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "acquire",
             commands: "SET key token NX PX ttl",
             writes: true,
+            takes: true,
             means: Meaning { fail_open: "runs unlocked", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: Some(Code::DoubleEntry),
@@ -32,6 +33,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "release",
             commands: "by `release`",
             writes: true,
+            takes: false,
             means: Meaning { fail_open: "left to expire", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: None,

@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "issue",
             commands: "SET key 1 PX ttl",
             writes: true,
+            takes: false,
             means: Meaning {
                 fail_open: "handed out unregistered",
                 fail_closed: "not handed out",
@@ -35,6 +36,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "consume",
             commands: "GETDEL key",
             writes: true,
+            takes: true,
             means: Meaning { fail_open: "accepted unchecked", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: None,

@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "push",
             commands: "LPUSH key job",
             writes: true,
+            takes: false,
             means: Meaning { fail_open: "accepted and lost", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: None,
@@ -31,6 +32,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "pop",
             commands: "LMOVE key processing_key RIGHT LEFT, or RPOP key",
             writes: true,
+            takes: true,
             means: Meaning { fail_open: "nothing to do", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: None,

@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
         name: "take",
         commands: "a script (INCR, then PEXPIRE where it returned 1), or INCR and PEXPIRE",
         writes: true,
+        takes: false,
         means: Meaning { fail_open: "allowed", fail_closed: "refused (429)", fallback: "" },
         implied: Implied {
             fail_open: Some(Code::LimitNotEnforced),

@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "load",
             commands: "GET key",
             writes: false,
+            takes: false,
             means: Meaning {
                 fail_open: "anonymous",
                 fail_closed: "refused",
@@ -35,6 +36,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "save",
             commands: "SET key value PX ttl",
             writes: true,
+            takes: false,
             means: Meaning {
                 fail_open: "not saved",
                 fail_closed: "refused",
