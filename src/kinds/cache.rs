@@ -6,7 +6,7 @@ use super::scenario::Phase::{After, Before, During};
 use super::scenario::{Begins, GoesOn, Move, Scenario, Times, act, call};
 use super::step::{Repeat, Step, done, value};
 use super::{KindSpec, no_relation, own_key};
-use crate::words::Code;
+use crate::words::{Code, Harm};
 
 /// What is fixed about the kind.
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -72,6 +72,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: no_relation,
     guarantee: "the reader gets the current value",
     without_data: "every reader goes to the origin until the cache is warm again",
+    without_data_harms: Harm::Other,
     scenario: &SCENARIO,
     keys: own_key,
 };

@@ -6,7 +6,7 @@ use super::scenario::Phase::{After, Before, During};
 use super::scenario::{Move, Scenario, act, call};
 use super::step::{Repeat, Step, done};
 use super::{Fields, KindSpec, own_key};
-use crate::words::Code;
+use crate::words::{Code, Harm};
 
 /// What is fixed about the kind.
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -76,6 +76,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: result_outlives_reservation,
     guarantee: "an operation runs at most once per key",
     without_data: "what has run, or is still running, can run again",
+    without_data_harms: Harm::Guarantee,
     scenario: &SCENARIO,
     keys: own_key,
 };

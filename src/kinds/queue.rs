@@ -6,7 +6,7 @@ use super::scenario::Phase::{Before, During};
 use super::scenario::{Scenario, act, call};
 use super::step::{Repeat, Step, done, value};
 use super::{KindSpec, no_relation};
-use crate::words::Code;
+use crate::words::{Code, Harm};
 
 /// What is fixed about the kind.
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -61,6 +61,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: no_relation,
     guarantee: "an accepted job is on the queue once, and no reader loses one",
     without_data: "a job that was accepted is gone",
+    without_data_harms: Harm::Guarantee,
     scenario: &SCENARIO,
     keys: queue_keys,
 };

@@ -7,7 +7,7 @@ use super::scenario::{Move, Scenario, Times, act, call};
 use super::step::{Command, When};
 use super::step::{Repeat, Step, done, value};
 use super::{KindSpec, no_relation, own_key};
-use crate::words::Code;
+use crate::words::{Code, Harm};
 
 /// What is fixed about the kind.
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -51,6 +51,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: no_relation,
     guarantee: "at most `limit` in a window",
     without_data: "everybody's count begins anew",
+    without_data_harms: Harm::Guarantee,
     scenario: &SCENARIO,
     keys: own_key,
 };
