@@ -7,7 +7,7 @@ use crate::kinds::ProbeId;
 use crate::policy::{
     Backend, Client, Handshake, OnTimeout, PolicyFile, Reconnect, Request, RequestCall, StateChoice, Then,
 };
-use crate::words::{By, Decision, State, Waits};
+use crate::words::{By, Decision, FAILURES, State, Waits};
 
 /// The longest that one call of an operation can take in a state; none where it can take for ever. An operation of several
 /// commands stops at its first error, so it costs no more than one command, except where each may be answered late.
@@ -42,7 +42,7 @@ fn command(client: &Client, writes: bool, state: &StateChoice, setinfo: Option<b
         // It is answered, by its first attempt.
         return Some(late);
     }
-    let failing = state.count("failures").and_then(|failures| u32::try_from(failures).ok());
+    let failing = state.count(FAILURES).and_then(|failures| u32::try_from(failures).ok());
     let attempts = failing.map_or(client.attempts, |failing| client.attempts.min(failing.saturating_add(1)));
     let mut total = Duration::ZERO;
     for attempt in 1..=attempts {

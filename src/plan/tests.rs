@@ -113,6 +113,26 @@ fn a_request_reaches_the_call_that_ends_it_and_on_a_healthy_server_its_end() {
     assert_eq!(predicted_chain(&file, request, State::Stopped, None), Some(Duration::ZERO));
 }
 
+#[test]
+fn no_scenario_is_played_where_its_callers_would_take_turns_from_each_other_and_its_probes_are_made_instead()
+{
+    let states = vec![State::Healthy, State::ReplyLost, State::Flapping];
+    let plan =
+        Plan::new(vec![file(REQUESTS)], &Wishes { states, ..wishes() }, Limits::of(20_000, 28_000), false);
+    let jobs = |state| {
+        let batches = plan.batches.iter().filter(move |batch| batch.state == state);
+        batches.flat_map(|batch| &batch.jobs)
+    };
+    let played = |state| jobs(state).any(|job| matches!(job.what, Target::Scene(_)));
+    assert!(played(State::ReplyLost) && !played(State::Flapping));
+    let asked = |state| jobs(state).any(|job| matches!(job.what, Target::Chain(_)));
+    assert!(asked(State::Flapping));
+    let probes = |state| -> usize {
+        jobs(state).filter(|job| matches!(job.what, Target::Cell(_))).map(|job| job.samples).sum()
+    };
+    assert!(probes(State::Flapping) > probes(State::ReplyLost));
+}
+
 fn wishes() -> Wishes {
     Wishes {
         states: State::by_default().collect(),
