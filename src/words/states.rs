@@ -68,12 +68,12 @@ const LATENCY: &[ParameterSpec] = &[
     ParameterSpec {
         name: "latency",
         default: Parameter::Duration(Duration::from_millis(200)),
-        says: "how much longer a round trip takes",
+        says: "how much longer a round trip takes, 10 s at most",
     },
     ParameterSpec {
         name: "jitter",
         default: Parameter::Duration(Duration::from_millis(50)),
-        says: "by how much more or less at most, at random",
+        says: "by how much more or less at most, at random and no more than the latency",
     },
 ];
 
