@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::found::{Found, Subject};
+use crate::policy::PolicyFile;
 use crate::words::{Basis, Code, Harm, State};
 
 /// A finding that takes something away from a use in a state.
@@ -19,12 +20,20 @@ pub struct Harmed {
 }
 
 /// By use and state: what was taken away, what was seen before what is implied, and each code once.
-pub(super) fn by_use(found: &[(Found, Option<String>)]) -> BTreeMap<(usize, State), Vec<Harmed>> {
+pub(super) fn by_use(
+    file: &PolicyFile,
+    found: &[(Found, Option<String>)],
+) -> BTreeMap<(usize, State), Vec<Harmed>> {
     let mut harms: BTreeMap<(usize, State), Vec<Harmed>> = BTreeMap::new();
     for (found, _) in found {
-        let (harm, Some(state)) = (found.code.harm(), found.state) else { continue };
+        let Some(state) = found.state else { continue };
         let (Subject::Operation { use_index, .. } | Subject::Use(use_index)) = found.subject else {
             continue;
+        };
+        let harm = match found.code {
+            // What it means that data is gone depends on what it was for.
+            Code::DataLostWithServer => file.uses[use_index].kind.spec().without_data_harms,
+            code => code.harm(),
         };
         if harm == Harm::Other {
             continue;

@@ -137,7 +137,7 @@ pub fn judge(plan: &Plan, file_index: usize, observations: &Observations, setinf
         findings: Vec::new(),
         cells: BTreeMap::new(),
         chains: BTreeMap::new(),
-        harms: harm::by_use(&accepted),
+        harms: harm::by_use(file, &accepted),
     };
     for (found, reason) in &accepted {
         let severity = file.rules.severity(found.code);

@@ -3,10 +3,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::observe::{Cell, Chain, ChainCall, ChainProbe, Probe, Proof, ServerInfo};
+use crate::observe::{Cell, Chain, ChainCall, ChainProbe, Probe, Proof, Scene, SceneKey, ServerInfo, Timing};
 use crate::plan::{Limits, Wishes};
 use crate::policy::{Source, parse};
-use crate::words::{Answer, Phase, Reply, Whose};
+use crate::words::{Answer, Harm, Phase, Reply, Whose};
 
 /// A lock whose `acquire` has a budget of 100 ms in an outage and 1 ms healthy, and this rest.
 fn plan(rest: &str) -> Plan {
@@ -208,4 +208,39 @@ fn a_request_is_not_believed_where_the_control_of_one_of_its_calls_failed() {
     let doubted = judge(&plan, 0, &seen(broken), false);
     assert!(!codes(&doubted).contains(&Code::RequestBudgetExceeded), "{:?}", codes(&doubted));
     assert_eq!(doubted.chain(key).verdict(), Verdict::Inconclusive);
+}
+
+#[test]
+fn data_that_is_gone_breaks_what_a_lock_promises_and_is_no_more_than_a_miss_for_a_cache() {
+    let plan = plan("  - {name: c, kind: cache, key: 'c:${id}', ttl: 1h, on_outage: fail_open}\n");
+    let control = |use_index, operation_index| {
+        let mut cell = healthy();
+        cell.key = CellKey { use_index, operation_index, ..cell.key };
+        cell
+    };
+    let emptied = |use_index| Scene {
+        key: SceneKey { file: 0, use_index, state: State::RestartedEmpty, timing: Timing::Holding },
+        played: Vec::new(),
+        after: BTreeMap::new(),
+        end: BTreeMap::new(),
+        canary_survived: false,
+        scaled: 1,
+        proof: Proof::Held("seen".to_owned()),
+    };
+    let server =
+        ServerInfo { name: "redis-server".to_owned(), version: "7.0.15".to_owned(), whose: Whose::Owned };
+    let seen = Observations {
+        server,
+        cells: vec![control(0, 0), control(1, 0), control(1, 1), control(1, 2)],
+        chains: Vec::new(),
+        scenes: vec![emptied(0), emptied(1)],
+        replays: Vec::new(),
+        left_behind: Vec::new(),
+        wall_us: 0,
+    };
+    let judgement = judge(&plan, 0, &seen, false);
+    assert_eq!(codes(&judgement), [Code::DataLostWithServer; 2], "both are told of it");
+    let of = |use_index| judgement.harms(use_index, State::RestartedEmpty);
+    assert_eq!(of(0).iter().map(|harmed| harmed.harm).collect::<Vec<_>>(), [Harm::Guarantee]);
+    assert!(of(1).is_empty(), "{:?}", of(1));
 }

@@ -6,7 +6,7 @@ use super::scenario::Phase::{After, Before, During};
 use super::scenario::{Begins, GoesOn, Move, Scenario, Times, act, call};
 use super::step::{Repeat, Step, done, value};
 use super::{KindSpec, no_relation, own_key};
-use crate::words::Code;
+use crate::words::{Code, Harm};
 
 /// What is fixed about the kind.
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "read",
             commands: "GET key",
             writes: false,
+            takes: false,
             means: Meaning { fail_open: "a miss", fail_closed: "refused", fallback: "read from the source" },
             implied: Implied {
                 fail_open: Some(Code::OriginStampede),
@@ -31,6 +32,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "write",
             commands: "SET key value PX ttl",
             writes: true,
+            takes: false,
             means: Meaning { fail_open: "not cached", fail_closed: "refused", fallback: "not cached" },
             implied: Implied {
                 fail_open: None,
@@ -45,6 +47,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "invalidate",
             commands: "DEL key",
             writes: true,
+            takes: false,
             means: Meaning {
                 fail_open: "the old value stays",
                 fail_closed: "refused",
@@ -69,6 +72,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: no_relation,
     guarantee: "the reader gets the current value",
     without_data: "every reader goes to the origin until the cache is warm again",
+    without_data_harms: Harm::Other,
     scenario: &SCENARIO,
     keys: own_key,
 };

@@ -3,7 +3,7 @@
 use super::scenario::NO_SCENARIO;
 use super::step::{Command, Repeat, RespValue, Step, When, value};
 use super::{Call, KeyTemplate, KindSpec, no_relation, own_key};
-use crate::words::Answer;
+use crate::words::{Answer, Harm};
 
 /// What is fixed about the kind: its operations come from the policy file (`commands`).
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -14,6 +14,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: no_relation,
     guarantee: "what the file says",
     without_data: "what the file keeps there is not there",
+    without_data_harms: Harm::Guarantee,
     scenario: &NO_SCENARIO,
     keys: own_key,
 };

@@ -6,7 +6,7 @@ use super::scenario::Phase::{After, During};
 use super::scenario::{Move, Scenario, Times, act, call};
 use super::step::{Repeat, Step, done};
 use super::{KindSpec, no_relation, own_key};
-use crate::words::Code;
+use crate::words::{Code, Harm};
 
 /// What is fixed about the kind.
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -16,6 +16,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
         name: "claim",
         commands: "SET key 1 NX PX window",
         writes: true,
+        takes: true,
         means: Meaning { fail_open: "counted", fail_closed: "dropped", fallback: "" },
         implied: Implied {
             fail_open: Some(Code::DuplicateCounted),
@@ -35,6 +36,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: no_relation,
     guarantee: "at most one beat a window is counted, and the first is",
     without_data: "a beat that was counted can be counted again",
+    without_data_harms: Harm::Guarantee,
     scenario: &SCENARIO,
     keys: own_key,
 };

@@ -6,7 +6,7 @@ use super::scenario::Phase::{After, Before, During};
 use super::scenario::{Move, Scenario, act, call};
 use super::step::{Repeat, Step, done};
 use super::{Fields, KindSpec, own_key};
-use crate::words::Code;
+use crate::words::{Code, Harm};
 
 /// What is fixed about the kind.
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "reserve",
             commands: "SET key in-flight NX PX in_flight_ttl",
             writes: true,
+            takes: true,
             means: Meaning { fail_open: "runs unprotected", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: Some(Code::DuplicateRun),
@@ -31,6 +32,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "complete",
             commands: "SET key result XX PX result_ttl",
             writes: true,
+            takes: false,
             means: Meaning { fail_open: "result not kept", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: None,
@@ -45,6 +47,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "release",
             commands: "DEL key",
             writes: true,
+            takes: false,
             means: Meaning { fail_open: "reservation left to expire", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: None,
@@ -73,6 +76,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: result_outlives_reservation,
     guarantee: "an operation runs at most once per key",
     without_data: "what has run, or is still running, can run again",
+    without_data_harms: Harm::Guarantee,
     scenario: &SCENARIO,
     keys: own_key,
 };

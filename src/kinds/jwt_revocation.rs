@@ -6,7 +6,7 @@ use super::scenario::Phase::{After, Before, During};
 use super::scenario::{Move, Scenario, act, call};
 use super::step::{Repeat, Step, When, done, value};
 use super::{KindSpec, no_relation, own_key};
-use crate::words::Code;
+use crate::words::{Code, Harm};
 
 /// What is fixed about the kind.
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "check",
             commands: "EXISTS key, then GET marker_key",
             writes: false,
+            takes: false,
             means: Meaning { fail_open: "token accepted", fail_closed: "token refused", fallback: "" },
             implied: Implied {
                 fail_open: Some(Code::RevokedTokenAccepted),
@@ -31,6 +32,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "revoke",
             commands: "SET key 1 PX ttl",
             writes: true,
+            takes: false,
             means: Meaning {
                 fail_open: "logout reported done, and not kept",
                 fail_closed: "logout refused",
@@ -63,6 +65,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: no_relation,
     guarantee: "a revoked token is refused",
     without_data: "a token that was revoked is accepted until it expires",
+    without_data_harms: Harm::Guarantee,
     scenario: &SCENARIO,
     keys: own_key,
 };

@@ -7,7 +7,7 @@ use super::scenario::{Move, Scenario, act, call};
 use super::step::{Command, When};
 use super::step::{Repeat, Step, done};
 use super::{KindSpec, no_relation, own_key};
-use crate::words::Code;
+use crate::words::{Code, Harm};
 
 /// What is fixed about the kind.
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -18,6 +18,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "acquire",
             commands: "SET key token NX PX ttl",
             writes: true,
+            takes: true,
             means: Meaning { fail_open: "runs unlocked", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: Some(Code::DoubleEntry),
@@ -32,6 +33,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "release",
             commands: "by `release`",
             writes: true,
+            takes: false,
             means: Meaning { fail_open: "left to expire", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: None,
@@ -90,6 +92,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: no_relation,
     guarantee: "at most one holder",
     without_data: "a lock that somebody holds is given to the next one who asks: two holders",
+    without_data_harms: Harm::Guarantee,
     scenario: &SCENARIO,
     keys: own_key,
 };

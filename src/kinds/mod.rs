@@ -27,6 +27,8 @@ pub(crate) use scenario::ALONE;
 pub use scenario::{Act, Begins, GoesOn, Move, Phase, Scenario, Times};
 pub use step::{Command, Repeat, RespValue, Step, When};
 
+use crate::words::Harm;
+
 /// What sort of use it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -68,6 +70,8 @@ pub struct KindSpec {
     pub guarantee: &'static str,
     /// What it means for a use of this kind that the server lost its data.
     pub without_data: &'static str,
+    /// What that takes away. A copy of something that another source holds is no more than missed.
+    pub without_data_harms: Harm,
     /// What is played around an outage to see whether it keeps that.
     pub scenario: &'static Scenario,
     /// The keys that a call is about, the main one first.

@@ -6,7 +6,7 @@ use super::scenario::Phase::{After, Before, During};
 use super::scenario::{Begins, Scenario, act, call};
 use super::step::{Repeat, Step, When, done, value};
 use super::{KindSpec, no_relation, own_key};
-use crate::words::Code;
+use crate::words::{Code, Harm};
 
 /// What is fixed about the kind.
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "issue",
             commands: "SET key 1 PX ttl",
             writes: true,
+            takes: false,
             means: Meaning {
                 fail_open: "handed out unregistered",
                 fail_closed: "not handed out",
@@ -35,6 +36,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "consume",
             commands: "GETDEL key",
             writes: true,
+            takes: true,
             means: Meaning { fail_open: "accepted unchecked", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: None,
@@ -63,6 +65,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: no_relation,
     guarantee: "a token works at most once, and one that was handed out works",
     without_data: "a token that was handed out is refused",
+    without_data_harms: Harm::Guarantee,
     scenario: &SCENARIO,
     keys: own_key,
 };

@@ -14,6 +14,9 @@ pub struct OperationSpec {
     pub commands: &'static str,
     /// What is done to the data.
     pub writes: bool,
+    /// Whether its caller has something by a "yes" that it has not by a "no": a lock, a reservation, a token, a job. A
+    /// wrong "no" misleads nobody else.
+    pub takes: bool,
     /// What each outage policy means for it.
     pub means: Meaning,
     /// What each outage policy makes inevitable.
@@ -97,6 +100,15 @@ impl Operation {
         match self {
             Operation::BuiltIn(spec) => spec.writes,
             Operation::Custom(custom) => custom.writes,
+        }
+    }
+
+    /// Whether its caller has something by a "yes" that it has not by a "no". Of an operation that the file spells out
+    /// nobody knows, so it has where the file does not say that it may run twice.
+    pub fn takes(&self) -> bool {
+        match self {
+            Operation::BuiltIn(spec) => spec.takes,
+            Operation::Custom(custom) => custom.writes && !custom.idempotent,
         }
     }
 

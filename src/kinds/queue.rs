@@ -6,7 +6,7 @@ use super::scenario::Phase::{Before, During};
 use super::scenario::{Scenario, act, call};
 use super::step::{Repeat, Step, done, value};
 use super::{KindSpec, no_relation};
-use crate::words::Code;
+use crate::words::{Code, Harm};
 
 /// What is fixed about the kind.
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "push",
             commands: "LPUSH key job",
             writes: true,
+            takes: false,
             means: Meaning { fail_open: "accepted and lost", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: None,
@@ -31,6 +32,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "pop",
             commands: "LMOVE key processing_key RIGHT LEFT, or RPOP key",
             writes: true,
+            takes: true,
             means: Meaning { fail_open: "nothing to do", fail_closed: "refused", fallback: "" },
             implied: Implied {
                 fail_open: None,
@@ -59,6 +61,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: no_relation,
     guarantee: "an accepted job is on the queue once, and no reader loses one",
     without_data: "a job that was accepted is gone",
+    without_data_harms: Harm::Guarantee,
     scenario: &SCENARIO,
     keys: queue_keys,
 };

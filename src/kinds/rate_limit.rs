@@ -7,7 +7,7 @@ use super::scenario::{Move, Scenario, Times, act, call};
 use super::step::{Command, When};
 use super::step::{Repeat, Step, done, value};
 use super::{KindSpec, no_relation, own_key};
-use crate::words::Code;
+use crate::words::{Code, Harm};
 
 /// What is fixed about the kind.
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
         name: "take",
         commands: "a script (INCR, then PEXPIRE where it returned 1), or INCR and PEXPIRE",
         writes: true,
+        takes: false,
         means: Meaning { fail_open: "allowed", fail_closed: "refused (429)", fallback: "" },
         implied: Implied {
             fail_open: Some(Code::LimitNotEnforced),
@@ -50,6 +51,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: no_relation,
     guarantee: "at most `limit` in a window",
     without_data: "everybody's count begins anew",
+    without_data_harms: Harm::Guarantee,
     scenario: &SCENARIO,
     keys: own_key,
 };

@@ -6,7 +6,7 @@ use super::scenario::Phase::{After, Before, During};
 use super::scenario::{Scenario, act, call};
 use super::step::{Repeat, Step, done, value};
 use super::{KindSpec, no_relation, own_key};
-use crate::words::Code;
+use crate::words::{Code, Harm};
 
 /// What is fixed about the kind.
 pub(super) static SPEC: KindSpec = KindSpec {
@@ -17,6 +17,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "load",
             commands: "GET key",
             writes: false,
+            takes: false,
             means: Meaning {
                 fail_open: "anonymous",
                 fail_closed: "refused",
@@ -35,6 +36,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
             name: "save",
             commands: "SET key value PX ttl",
             writes: true,
+            takes: false,
             means: Meaning {
                 fail_open: "not saved",
                 fail_closed: "refused",
@@ -59,6 +61,7 @@ pub(super) static SPEC: KindSpec = KindSpec {
     check: no_relation,
     guarantee: "the user's session is found",
     without_data: "everybody is signed out",
+    without_data_harms: Harm::Guarantee,
     scenario: &SCENARIO,
     keys: own_key,
 };

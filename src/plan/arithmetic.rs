@@ -1,13 +1,15 @@
 //! What the declared settings alone say about a call's cost.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::Layout;
 pub(super) use crate::clients::longest_wait;
 use crate::kinds::ProbeId;
 use crate::policy::{
     Backend, Client, Handshake, OnTimeout, PolicyFile, Reconnect, Request, RequestCall, StateChoice, Then,
 };
-use crate::words::{By, Decision, State, Waits};
+use crate::words::{By, Decision, FAILURES, State, Waits};
 
 /// The longest that one call of an operation can take in a state; none where it can take for ever. An operation of several
 /// commands stops at its first error, so it costs no more than one command, except where each may be answered late.
@@ -22,12 +24,32 @@ pub fn worst_case(
     state: State,
     setinfo: Option<bool>,
 ) -> Option<Duration> {
-    if !file.befalls(state, use_index) {
+    cost(file, use_index, operation_index, state, setinfo, Before::Nothing)
+}
+
+/// What a client did before a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// Nothing since the state began.
+    Nothing,
+    /// It made a call in it: the first attempt of its next one finds what a later attempt finds.
+    Called,
+}
+
+fn cost(
+    file: &PolicyFile,
+    use_index: usize,
+    operation_index: usize,
+    state: State,
+    setinfo: Option<bool>,
+    before: Before,
+) -> Option<Duration> {
+    if !state.is_outage() || !file.befalls(state, use_index) {
         return Some(Duration::ZERO);
     }
     let used = &file.uses[use_index];
     let operation = &used.operations[operation_index].operation;
-    let one = command(&used.client, operation.writes(), &file.choice(state), setinfo)?;
+    let one = command(&used.client, operation.writes(), &file.choice(state), setinfo, before)?;
     let facts = state.facts();
     let late = facts.answers && facts.by == By::Proxy;
     let commands = if late { operation.steps(&used.call(&ProbeId::new("arithmetic", 0))).len() } else { 1 };
@@ -35,14 +57,20 @@ pub fn worst_case(
 }
 
 /// The longest that one command can take, with all its attempts. Where only writes wait, a read costs nothing.
-fn command(client: &Client, writes: bool, state: &StateChoice, setinfo: Option<bool>) -> Option<Duration> {
+fn command(
+    client: &Client,
+    writes: bool,
+    state: &StateChoice,
+    setinfo: Option<bool>,
+    before: Before,
+) -> Option<Duration> {
     let waits = state.state.facts().waits;
     let late = state.duration("latency").saturating_add(state.duration("jitter"));
     if waits == Waits::Latency && client.command_timeout.is_none_or(|limit| late < limit) {
         // It is answered, by its first attempt.
         return Some(late);
     }
-    let failing = state.count("failures").and_then(|failures| u32::try_from(failures).ok());
+    let failing = state.count(FAILURES).and_then(|failures| u32::try_from(failures).ok());
     let attempts = failing.map_or(client.attempts, |failing| client.attempts.min(failing.saturating_add(1)));
     let mut total = Duration::ZERO;
     for attempt in 1..=attempts {
@@ -53,7 +81,7 @@ fn command(client: &Client, writes: bool, state: &StateChoice, setinfo: Option<b
             // Nothing waits: the process answers, rejects, refuses, or resets.
             (_, Waits::Nothing) => Some(Duration::ZERO),
             (_, Waits::Writes) if !writes => Some(Duration::ZERO),
-            (1, _) => first_attempt(client, state, setinfo),
+            (1, _) if before == Before::Nothing => first_attempt(client, state, setinfo),
             _ => later_attempt(client, state, setinfo),
         };
         total = total.checked_add(cost?)?;
@@ -144,16 +172,27 @@ pub(crate) fn goes_on(call: &RequestCall, decision: Option<Decision>) -> bool {
     }
 }
 
-/// What a request costs by arithmetic: the sum over the calls that it makes; none where it can take for ever.
+/// What a request costs by arithmetic: the sum over the calls that it makes, each by what its client did before; none where
+/// it can take for ever.
 pub fn predicted_chain(
     file: &PolicyFile,
     request: &Request,
     state: State,
     setinfo: Option<bool>,
 ) -> Option<Duration> {
-    reached_calls(file, request, state)
+    let asks_redis = |call: &&RequestCall| file.uses[call.use_index].backend == Backend::Redis;
+    let reached = reached_calls(file, request, state).into_iter().filter(asks_redis).count();
+    let mut called = BTreeSet::new();
+    Layout::of(file, request, state)
+        .calls
         .into_iter()
-        .filter(|call| file.uses[call.use_index].backend == Backend::Redis)
-        .map(|call| worst_case(file, call.use_index, call.operation_index, state, setinfo))
+        .take(reached)
+        .map(|(call, client)| {
+            let before = if called.contains(&client) { Before::Called } else { Before::Nothing };
+            if file.befalls(state, call.use_index) {
+                called.insert(client);
+            }
+            cost(file, call.use_index, call.operation_index, state, setinfo, before)
+        })
         .sum()
 }

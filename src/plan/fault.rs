@@ -6,7 +6,7 @@ use super::Ends;
 use crate::kinds::{Call, Command, ProbeId};
 use crate::policy::{PolicyFile, StateChoice, Use};
 use crate::proxy::{Fault, Glob, Scope, What, keys};
-use crate::words::{Parameter, State, declared};
+use crate::words::{FAILURES, Parameter, State, declared};
 
 /// The fault that a state is in a file; none where it is brought about on the server itself.
 pub(super) fn fault(file: &PolicyFile, state: State, ends: Option<Ends>) -> Option<Fault> {
@@ -14,7 +14,7 @@ pub(super) fn fault(file: &PolicyFile, state: State, ends: Option<Ends>) -> Opti
     let fault = Fault {
         what: what(&choice)?,
         scope: choice.scope.map(|index| scope(&file.uses[index])),
-        failures: choice.count("failures").map(|failures| u32::try_from(failures).unwrap_or(u32::MAX)),
+        failures: choice.count(FAILURES).map(|failures| u32::try_from(failures).unwrap_or(u32::MAX)),
         once: ends == Some(Ends::OnReconnect),
     };
     Some(fault)

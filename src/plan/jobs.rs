@@ -55,6 +55,7 @@ const THROUGH_A_PROXY: usize = 3;
 impl Source<'_> {
     /// Everything that is done while a state outlasts the calls.
     pub(super) fn holding(&self, state: State, counts: Counts) -> Vec<Placed> {
+        let counts = Counts { scenes: if state.is_played() { counts.scenes } else { 0 }, ..counts };
         let mut jobs = Vec::new();
         for (file, policy) in self.files.iter().enumerate() {
             let conditions = Conditions::of(policy, state, None);

@@ -113,6 +113,54 @@ fn a_request_reaches_the_call_that_ends_it_and_on_a_healthy_server_its_end() {
     assert_eq!(predicted_chain(&file, request, State::Stopped, None), Some(Duration::ZERO));
 }
 
+#[test]
+fn a_later_call_of_a_request_costs_what_its_client_finds_after_the_one_before() {
+    let predicted = |client: &str, state| {
+        let file = file(&REQUESTS.replace("{command_timeout: 1s}", client));
+        predicted_chain(&file, &file.requests[0], state, Some(true)).map(|cost| cost.as_millis())
+    };
+    let client = "{command_timeout: 1s, connect_timeout: 2s, handshake: hello, on_timeout: keep, reconnect: background}";
+    for state in [State::PausedCold, State::FrozenCold] {
+        assert_eq!(predicted(client, state), Some(2_000), "{state}: later ones find no connection");
+        let next_use = client.replace("background", "next_use");
+        assert_eq!(predicted(&next_use, state), Some(6_000), "{state}: each of the three opens one");
+        let closing = client.replace("keep", "close");
+        assert_eq!(predicted(&closing, state), Some(6_000), "{state}: each has a client of its own");
+        let connected = client.replace("hello", "none");
+        assert_eq!(predicted(&connected, state), Some(3_000), "{state}: the first connects, and each waits");
+    }
+    assert_eq!(predicted(client, State::Paused), Some(3_000), "the connection from before is kept");
+}
+
+#[test]
+fn nothing_is_predicted_of_a_healthy_server() {
+    let client = "{command_timeout: 1s, attempts: 2, backoff: 10ms}";
+    let file = file(&REQUESTS.replace("{command_timeout: 1s}", client));
+    let predicted = |state| predicted_chain(&file, &file.requests[0], state, Some(true));
+    assert_eq!(predicted(State::Healthy), Some(Duration::ZERO));
+    assert_eq!(predicted(State::Stopped), Some(Duration::from_millis(30)));
+}
+
+#[test]
+fn no_scenario_is_played_where_its_callers_would_take_turns_from_each_other_and_its_probes_are_made_instead()
+{
+    let states = vec![State::Healthy, State::ReplyLost, State::Flapping];
+    let plan =
+        Plan::new(vec![file(REQUESTS)], &Wishes { states, ..wishes() }, Limits::of(20_000, 28_000), false);
+    let jobs = |state| {
+        let batches = plan.batches.iter().filter(move |batch| batch.state == state);
+        batches.flat_map(|batch| &batch.jobs)
+    };
+    let played = |state| jobs(state).any(|job| matches!(job.what, Target::Scene(_)));
+    assert!(played(State::ReplyLost) && !played(State::Flapping));
+    let asked = |state| jobs(state).any(|job| matches!(job.what, Target::Chain(_)));
+    assert!(asked(State::Flapping));
+    let probes = |state| -> usize {
+        jobs(state).filter(|job| matches!(job.what, Target::Cell(_))).map(|job| job.samples).sum()
+    };
+    assert!(probes(State::Flapping) > probes(State::ReplyLost));
+}
+
 fn wishes() -> Wishes {
     Wishes {
         states: State::by_default().collect(),

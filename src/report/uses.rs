@@ -31,7 +31,9 @@ pub(super) fn uses(
             if own.peek().is_none() {
                 continue;
             }
-            let proven = own.any(|key| judgement.cell(*key).verdict() != Verdict::Inconclusive);
+            let believed = own.any(|key| judgement.cell(*key).verdict() != Verdict::Inconclusive);
+            // What nobody played says nothing of what was kept.
+            let proven = believed && state.is_played();
             states.push(cell(judgement, use_index, state, proven));
         }
         if !states.is_empty() {

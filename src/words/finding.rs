@@ -140,7 +140,7 @@ codes! {
         "the caller was told of an error, and the command ran all the same";
     DoubleExecution "double-execution" Deny OnServer Guarantee
         "one call took effect more than once";
-    WrongNegative "wrong-negative" Deny OnServer Guarantee
+    WrongNegative "wrong-negative" Deny OnServer Availability
         "the caller was told no by its own first attempt";
     LostEffect "lost-effect" Deny OnServer Guarantee
         "the caller was told that it was done, and it was not";

@@ -16,5 +16,5 @@ pub use human::{declared, exact_us, human_us, micros};
 pub(crate) use human::{millis, seconds};
 pub use place::{Place, Span};
 pub use reply::{Answer, Decision, Evidence, KnownFrom, OutagePolicy, Phase, Reply, Whose};
-pub use state::{By, Form, Keeps, Parameter, ParameterSpec, State, StateFacts, Waits};
+pub use state::{By, FAILURES, Form, Keeps, Parameter, ParameterSpec, State, StateFacts, Waits};
 pub use tri::Tri;

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 pub use super::states::State;
 
+/// The parameter of a state in which requests of a key fail by turns: how many in a row.
+pub const FAILURES: &str = "failures";
+
 /// Whether a state lasts or happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -145,6 +148,12 @@ impl State {
         self.facts().answers && !(writes && self.facts().waits == Waits::Writes)
     }
 
+    /// Whether scenarios are played in it. Where requests of a key fail by turns, callers that share one take turns from
+    /// each other: what became of them would be chance.
+    pub fn is_played(self) -> bool {
+        !self.facts().takes.iter().any(|known| known.name == FAILURES)
+    }
+
     /// Whether the clients connect for the first time while it lasts.
     pub fn is_cold(self) -> bool {
         self.facts().cold
@@ -176,6 +185,12 @@ mod tests {
                 "{state}: an event happens to clients that are connected"
             );
         }
+    }
+
+    #[test]
+    fn scenarios_are_played_wherever_callers_take_no_turns_from_each_other() {
+        let not_played: Vec<_> = State::ALL.iter().filter(|state| !state.is_played()).collect();
+        assert_eq!(not_played, [&State::Flapping]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::state::{By, Form, Keeps, Parameter, ParameterSpec, StateFacts, Waits};
+use super::state::{By, FAILURES, Form, Keeps, Parameter, ParameterSpec, StateFacts, Waits};
 
 /// Declares the states once, in the order in which reports show them.
 macro_rules! states {
@@ -68,12 +68,12 @@ const LATENCY: &[ParameterSpec] = &[
     ParameterSpec {
         name: "latency",
         default: Parameter::Duration(Duration::from_millis(200)),
-        says: "how much longer a round trip takes",
+        says: "how much longer a round trip takes, 10 s at most",
     },
     ParameterSpec {
         name: "jitter",
         default: Parameter::Duration(Duration::from_millis(50)),
-        says: "by how much more or less at most, at random",
+        says: "by how much more or less at most, at random and no more than the latency",
     },
 ];
 
@@ -83,8 +83,8 @@ const AFTER: &[ParameterSpec] = &[ParameterSpec {
     says: "how many bytes of a reply come; its last byte never does",
 }];
 
-const FAILURES: &[ParameterSpec] = &[ParameterSpec {
-    name: "failures",
+const BY_TURNS: &[ParameterSpec] = &[ParameterSpec {
+    name: FAILURES,
     default: Parameter::Count(2),
     says: "how many requests of a key fail before one is served",
 }];
@@ -309,10 +309,10 @@ states! {
         systems LINUX
         reported "https://github.com/redis/ioredis/issues/1932";
     /// Calls fail and succeed by turns.
-    Flapping "flapping" Condition Warm Proxy WhenAsked waits Nothing straddles false answers true keeps All takes FAILURES
+    Flapping "flapping" Condition Warm Proxy WhenAsked waits Nothing straddles false answers true keeps All takes BY_TURNS
         how "a proxy that resets a number of requests of each key before they reach the server and lets the next one through, again and again"
         reproduces "a server or a balancer that comes and goes: retries succeed, and breakers open and close"
-        lacks "failures that take their time"
+        lacks "failures that take their time; callers that share a key, as those of scenarios do: they take turns from each other, so none are played"
         fate "a request that was reset never reaches the server, and the next one succeeds in its turn";
         systems ANYWHERE
         reported "https://github.com/gravitee-io/gravitee-api-management/pull/18482";

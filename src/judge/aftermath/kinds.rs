@@ -60,7 +60,7 @@ fn idempotency_key(run: &Scene) -> Vec<Departure> {
             Departure::new(Code::ReservationStuck, "complete", never_completed(key))
         } else {
             let text = format!(
-                "every retry is refused as \"in flight\" {}, and nobody runs it: the reservation ran after its caller was told: {}",
+                "every retry is refused as \"in flight\" {}, and nobody runs it: the reservation ran although its caller was told: {}",
                 for_how_long(key),
                 told(owner.or(run.first(During, "B")))
             );
@@ -109,7 +109,7 @@ fn lock(used: &Use, run: &Scene) -> Vec<Departure> {
                 Departure::new(Code::LockHeldByNobody, "release", never_released(key))
             } else {
                 let text = format!(
-                    "nobody can take this lock {}, and nobody holds it: the acquisition ran after its caller was told: {}",
+                    "nobody can take this lock {}, and nobody holds it: the acquisition ran although its caller was told: {}",
                     for_how_long(key),
                     told(owner.or(run.first(During, "B")))
                 );
@@ -167,7 +167,7 @@ fn heartbeat_dedup(run: &Scene) -> Vec<Departure> {
         && next.told_no()
     {
         let text = format!(
-            "no beat was counted, and beats are dropped as duplicates {}: a claim ran after its caller was told: {}",
+            "no beat was counted, and beats are dropped as duplicates {}: a claim ran although its caller was told: {}",
             for_how_long(key),
             told(run.first(During, "B"))
         );

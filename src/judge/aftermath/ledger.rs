@@ -3,9 +3,9 @@
 
 use super::Departure;
 use crate::kinds::{Kind, Phase, ProbeId, Repeat};
-use crate::observe::{Attempt, Probe, Scene};
+use crate::observe::{Probe, Scene};
 use crate::policy::{Use, UseOperation};
-use crate::words::{Answer, Code, Reply, Tri, human_us};
+use crate::words::{Answer, Code, Reply, Tri};
 
 /// The departures of the calls that were made during the state.
 pub(super) fn of_run(used: &Use, run: &Scene) -> Vec<Departure> {
@@ -43,11 +43,11 @@ pub(super) fn of_probe(used: &Use, operation: &UseOperation, probe: &Probe) -> V
         .find(|one| one.ran == Tri::Yes && one.took_effect != Tri::No && !one.reply.is_answer());
     match &probe.reply {
         Reply::Answered(Answer::No) => {
-            if let Some(own) = late {
+            if let Some(own) = late.filter(|_| operation.operation.takes()) {
                 let text = format!(
-                    "the caller was told \"no\": its own attempt {} had run, {} after it was sent",
+                    "the caller was told \"no\": its own attempt {} had run, although it ended with: {}",
                     own.number,
-                    later(own)
+                    own.reply.class()
                 );
                 departures.push(Departure::new(Code::WrongNegative, name, text));
             }
@@ -60,17 +60,12 @@ pub(super) fn of_probe(used: &Use, operation: &UseOperation, probe: &Probe) -> V
         }
         error => {
             if let Some(late) = late {
-                let text =
-                    format!("{} ran later, though the caller was told: {}", late.command, error.class());
+                let text = format!("{} ran although the caller was told: {}", late.command, error.class());
                 departures.push(Departure::new(Code::LateExecution, name, text));
             }
         }
     }
     departures
-}
-
-fn later(attempt: &Attempt) -> String {
-    format!("at least {}", human_us(attempt.ended_us.saturating_sub(attempt.sent_us)))
 }
 
 fn twice(kind: Kind, operation: &str, times: usize) -> Departure {
@@ -116,6 +111,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::observe::Attempt;
     use crate::policy::{Source, parse};
     use crate::words::Phase as Part;
 
@@ -171,6 +167,26 @@ mod tests {
         assert_eq!(lock(&[(TIMED_OUT, Yes, No), (no.clone(), Yes, No)]), [], "another holds it");
         assert_eq!(lock(&[(TIMED_OUT, No, No), (no.clone(), Yes, No)]), []);
         assert_eq!(lock(&[(no, Yes, No)]), []);
+    }
+
+    #[test]
+    fn a_no_by_ones_own_attempt_is_a_wrong_negative_only_where_a_yes_gives_its_caller_something() {
+        let own_no = |used, operation, command| {
+            departures(used, operation, command, &[(Reply::Reset, Yes, Yes), (told(Answer::No), Yes, No)])
+        };
+        let wrong = [Code::WrongNegative];
+        assert_eq!(own_no("kind: one_time_token, ttl: 1m", "consume", "GETDEL"), wrong);
+        assert_eq!(own_no("kind: heartbeat_dedup, window: 1m", "claim", "SET"), wrong);
+        assert_eq!(own_no("kind: queue", "pop", "LMOVE"), wrong);
+        assert_eq!(
+            own_no("kind: custom, commands: {take: {run: [[SPOP, 'v:${id}']]}}", "take", "SPOP"),
+            wrong
+        );
+        assert_eq!(own_no("kind: cache, ttl: 1m", "invalidate", "DEL"), []);
+        assert_eq!(own_no("kind: lock, ttl: 30s", "release", "EVALSHA"), []);
+        assert_eq!(own_no("kind: lock, ttl: 30s, release: delete", "release", "DEL"), []);
+        let idempotent = "kind: custom, commands: {clear: {run: [[DEL, 'v:${id}']], idempotent: true}}";
+        assert_eq!(own_no(idempotent, "clear", "DEL"), []);
     }
 
     #[test]

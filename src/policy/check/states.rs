@@ -1,15 +1,19 @@
 //! `states`: what the file wants to be audited in, each by its name or with parameters.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::uses::Draft;
 use super::{Check, listed};
 use crate::policy::yaml::{Key, Node, Value};
 use crate::policy::{Backend, StateChoice, Use};
-use crate::words::{By, Parameter, Span, State};
+use crate::words::{By, Parameter, Span, State, declared};
 
 /// The parameter of every state that a proxy brings about: the use whose keys alone are in it.
 const SCOPE: &str = "scope";
+
+/// The longest that a duration can be: a call waits for it, and a run for its calls.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// The most that a count can be.
 const MOST: u64 = 1_000_000;
@@ -68,13 +72,48 @@ impl Check {
             let Some(node) = map.get(known.name) else { continue };
             let named = format!("`{}` of `{state}`", known.name);
             let given = match known.default {
-                Parameter::Duration(_) => self.duration_or_zero(node, &named).map(Parameter::Duration),
+                Parameter::Duration(_) => self.bounded(node, &named).map(Parameter::Duration),
                 Parameter::Count(_) => self.count(node, &named, MOST).map(Parameter::Count),
             };
             parameters.extend(given.map(|given| (known.name, given)));
         }
         let scope = map.get(SCOPE).filter(|_| scoped).and_then(|node| self.scope(node, drafts));
-        Some(StateChoice { state, parameters, scope, at: key.at })
+        let choice = StateChoice { state, parameters, scope, at: key.at };
+        let understood = |name: &str| map.get(name).is_none() || choice.parameters.contains_key(name);
+        if takes.iter().all(|known| understood(known.name)) {
+            self.jitter_within_latency(&choice, map.get("jitter").or(map.get("latency")));
+        }
+        Some(choice)
+    }
+
+    fn bounded(&mut self, node: &Node, what: &str) -> Option<Duration> {
+        let given = self.duration_or_zero(node, what)?;
+        if given > LONGEST {
+            let help = format!(
+                "write at most `{}`: a longer one tells no more, and each call waits for it",
+                humantime::format_duration(LONGEST)
+            );
+            self.wrong(node.at, format!("{what} is above {}", declared(LONGEST)), Some(help));
+            return None;
+        }
+        Some(given)
+    }
+
+    /// A round trip can't be earlier than at once.
+    fn jitter_within_latency(&mut self, choice: &StateChoice, node: Option<&Node>) {
+        let (latency, jitter) = (choice.duration("latency"), choice.duration("jitter"));
+        let Some(node) = node.filter(|_| jitter > latency) else { return };
+        let message = format!(
+            "`jitter` of `{}` is {}, above its `latency` of {}",
+            choice.state,
+            declared(jitter),
+            declared(latency)
+        );
+        self.wrong(
+            node.at,
+            message,
+            Some("write a `jitter` of at most the `latency`, such as `jitter: 0ms`".to_owned()),
+        );
     }
 
     fn state_name(&mut self, name: &str, at: Span) -> Option<State> {

@@ -1,4 +1,4 @@
-use super::{HEAD, bad, file_with, lock_with, one};
+use super::{HEAD, bad, file_with, good, lock_with, one};
 use crate::policy::load;
 use crate::text::Look;
 
@@ -301,6 +301,16 @@ fn states_are_known_stand_once_and_take_what_they_take() {
     says(&states("[{slow: {latency: 1s}}, slow]"), &["`slow` stands twice"]);
     says(&states("[{slow: {latancy: 1s}}]"), &["no field `latancy`", "did you mean `latency`?"]);
     says(&states("[{slow: {latency: 5}}]"), &["`latency` of `slow`"]);
+    says(&states("[{slow: {latency: 10h}}]"), &["`latency` of `slow` is above 10 s", "write at most `10s`"]);
+    one(&states("[{slow: {latency: 10h, jitter: 1s}}]"));
+    says(&states("[{slow: {latency: 10001ms}}]"), &["is above 10 s"]);
+    good(&states("[{slow: {latency: 10s, jitter: 10s}}]"));
+    says(
+        &states("[{slow: {jitter: 300ms}}]"),
+        &["`jitter` of `slow` is 300 ms, above its `latency` of 200 ms"],
+    );
+    says(&states("[{slow: {latency: 20ms}}]"), &["is 50 ms, above its `latency` of 20 ms", "`jitter: 0ms`"]);
+    good(&states("[{slow: {latency: 20ms, jitter: 0ms}}]"));
     says(&states("[{flapping: {failures: many}}]"), &["`failures` of `flapping`"]);
     says(&states("[{paused: {scope: l}}]"), &["no field `scope`"]);
     says(&states("[{slow: {scope: k}}]"), &["no use `k`"]);

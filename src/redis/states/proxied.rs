@@ -269,10 +269,11 @@ impl Witness {
                 )
             }
             What::ReplyLost | What::CutMidReply { .. } | What::Flapping => {
-                format!(
-                    "a client of the audit's own asked {asked} through the proxy, and was reset {} of them, in its turn",
-                    self.resets
-                )
+                let which = match u64::from(self.rounds).saturating_sub(self.resets) {
+                    0 => "reset each time".to_owned(),
+                    answered => format!("reset {} of them and answered {answered}", self.resets),
+                };
+                format!("a client of the audit's own asked {asked} through the proxy, and was {which}")
             }
         };
         if self.beside.is_some() {
