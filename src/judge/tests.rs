@@ -107,6 +107,18 @@ fn healthy_is_judged_at_its_median() {
 }
 
 #[test]
+fn what_the_server_is_not_able_to_gets_no_advice_to_run_again() {
+    let knob = |proof: fn(String) -> Proof| {
+        let unproven = Cell { proof: proof("seen".to_owned()), ..paused(&[90_500; 20], 0) };
+        judged(&plan(""), vec![healthy(), unproven]).findings[0].knob.clone()
+    };
+    assert!(knob(Proof::NotProven).contains("`--serial`"), "{}", knob(Proof::NotProven));
+    let beyond = knob(Proof::BeyondServer);
+    assert!(!beyond.contains("--serial") && !beyond.contains("--samples"), "{beyond}");
+    assert!(beyond.contains("`--redis-server PATH`"), "{beyond}");
+}
+
+#[test]
 fn what_is_not_proven_is_inconclusive_and_nothing_else_is_said_of_it() {
     let mut unproven = paused(&[500_000; 20], 0);
     unproven.proof = Proof::NotProven("the pause ran out".to_owned());

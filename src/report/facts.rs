@@ -6,6 +6,9 @@ use super::{CellReport, Report, RequestCell, RequestRow, Row, Service, UseCell, 
 use crate::observe::{ChainProbe, Cost, Probe, Proof, Recovery};
 use crate::words::{Code, Decision, Finding, OutagePolicy, Reply, Severity, State, Verdict, human_us};
 
+/// What stands in place of the cost, and of all else that was seen, where it cannot be believed.
+pub(super) const INCONCLUSIVE: &str = "inconclusive";
+
 impl Row {
     /// The use and the operation: `dataset-lock.acquire`.
     pub(super) fn name(&self) -> String {
@@ -22,6 +25,11 @@ impl RequestCell {
     /// Whether what was seen here cannot be believed, whatever else the cell comes to.
     pub(super) fn is_unproven(&self) -> bool {
         is_unproven(self.verdict, &self.proof, &self.findings)
+    }
+
+    /// How the runs ended; nothing where that cannot be believed.
+    pub(super) fn ending(&self) -> &str {
+        if self.is_unproven() { "-" } else { &self.ends }
     }
 
     /// The wait after which a call of the median run was given up; none where the run came to an end.

@@ -3,6 +3,7 @@
 
 use super::grid::{Grid, Head};
 use crate::observe::Cost;
+use crate::report::facts::INCONCLUSIVE;
 use crate::report::format::{coarse, waiting};
 use crate::report::{CellReport, Report, RequestCell, RequestRow, Row, Service};
 use crate::text::clean;
@@ -71,7 +72,7 @@ pub(in crate::report) fn requests(report: &Report) -> Grid {
             row.name.clone(),
             row.calls.join(", "),
             cell.state.name().to_owned(),
-            cell.ends.clone(),
+            cell.ending().to_owned(),
             request_cost(cell),
             cell.predicted_us.map_or("for ever".to_owned(), coarse),
             cell.budget_us.map_or(NOTHING.to_owned(), exact_us),
@@ -200,8 +201,6 @@ fn median(unproven: bool, gave_up_us: Option<u64>, cost: Option<Cost>) -> String
     }
 }
 
-/// What stands in place of the cost of a cell that cannot be believed.
-pub(in crate::report) const INCONCLUSIVE: &str = "inconclusive";
 /// What stands in place of the cost of a call that was given up.
 pub(in crate::report) const NEVER_RETURNED: &str = "never returned";
 
