@@ -27,6 +27,11 @@ impl RequestCell {
         is_unproven(self.verdict, &self.proof, &self.findings)
     }
 
+    /// Whether no wait is part of what the request costs in this outage.
+    pub(super) fn ends_at_once(&self) -> bool {
+        self.state.is_outage() && self.predicted_us == Some(0)
+    }
+
     /// How the runs ended; nothing where that cannot be believed.
     pub(super) fn ending(&self) -> &str {
         if self.is_unproven() { "-" } else { &self.ends }
@@ -70,6 +75,11 @@ impl CellReport {
     /// Whether what was seen here cannot be believed, whatever else the cell comes to.
     pub(super) fn is_unproven(&self) -> bool {
         is_unproven(self.verdict, &self.proof, &self.findings)
+    }
+
+    /// Whether no wait is part of what a call costs in this outage.
+    pub(super) fn ends_at_once(&self) -> bool {
+        self.state.is_outage() && self.worst_case_us == Some(0)
     }
 
     /// What the use did, in a word.

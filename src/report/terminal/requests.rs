@@ -3,10 +3,9 @@
 use super::style::{HEAD, PLAIN, Paint, QUIET, mark, of_verdict};
 use super::table::median;
 use crate::report::facts::{runs_of_requests, samples_in_words};
-use crate::report::format::waiting;
 use crate::report::{RequestCell, RequestRow};
 use crate::text::{clean, pad, pad_left, shorten, width, wrap};
-use crate::words::{Verdict, exact_us, human_us};
+use crate::words::{Verdict, coarse_count, exact_us, human_us};
 
 /// The columns between the state and how the request ends.
 const HEADS: [&str; 4] = ["cost", "predicted", "budget", "waiting"];
@@ -85,7 +84,7 @@ fn figures(row: &RequestRow, cell: &RequestCell) -> [String; 4] {
         median(cell.is_unproven(), cell.gave_up_us(), cell.cost),
         predicted(cell.predicted_us),
         cell.budget_us.map_or("-".to_owned(), exact_us),
-        waits.map_or("-".to_owned(), |requests| format!("{}{threads}", waiting(requests))),
+        waits.map_or("-".to_owned(), |requests| format!("{}{threads}", coarse_count(requests))),
     ]
 }
 
