@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{CellReport, Report, RequestCell, RequestRow, Row, Service, UseCell, UseReport};
 use crate::observe::{ChainProbe, Cost, Probe, Proof, Recovery};
-use crate::words::{Code, Decision, Finding, OutagePolicy, Reply, Severity, State, Verdict, human_us};
+use crate::words::{Code, Decision, Finding, OutagePolicy, Reply, Severity, State, Verdict, Waits, human_us};
 
 /// What stands in place of the cost, and of all else that was seen, where it cannot be believed.
 pub(super) const INCONCLUSIVE: &str = "inconclusive";
@@ -30,6 +30,11 @@ impl RequestCell {
     /// Whether no wait is part of what the request costs in this outage.
     pub(super) fn ends_at_once(&self) -> bool {
         self.state.is_outage() && self.predicted_us == Some(0)
+    }
+
+    /// Whether round trips alone are what the request costs in this outage, be they slow ones.
+    pub(super) fn is_round_trips(&self) -> bool {
+        self.ends_at_once() || self.state.facts().waits == Waits::Latency
     }
 
     /// How the runs ended; nothing where that cannot be believed.
@@ -80,6 +85,11 @@ impl CellReport {
     /// Whether no wait is part of what a call costs in this outage.
     pub(super) fn ends_at_once(&self) -> bool {
         self.state.is_outage() && self.worst_case_us == Some(0)
+    }
+
+    /// Whether round trips alone are what a call costs in this outage, be they slow ones.
+    pub(super) fn is_round_trips(&self) -> bool {
+        self.ends_at_once() || self.state.facts().waits == Waits::Latency
     }
 
     /// What the use did, in a word.

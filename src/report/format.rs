@@ -3,7 +3,7 @@
 use crate::text::clean;
 use crate::words::{coarse_us, exact_us};
 
-/// In an outage, what no wait is part of ends at once. What it costs below this is the machine's: all callers call at once.
+/// All callers of an outage call at once, so that of what round trips cost there, this much is the machine's.
 const AT_ONCE_US: u64 = 100_000;
 
 /// The cost of a cell as a document keeps it: [`coarse_us`], and no figure for what ends at once.
@@ -14,10 +14,10 @@ pub(super) fn coarse_cost(us: u64, at_once: bool) -> String {
     }
 }
 
-/// By how much a cost may differ from what is stated, in microseconds, whatever part of it that is.
+/// By how much a cost may differ from what is stated, in microseconds, whatever part of it that is: more where it is made of an outage's round trips.
 #[expect(clippy::cast_precision_loss, reason = "a cost is compared within a quarter of itself")]
-pub(super) fn noise_us(at_once: bool) -> f64 {
-    if at_once { AT_ONCE_US as f64 } else { 50_000.0 }
+pub(super) fn noise_us(round_trips: bool) -> f64 {
+    if round_trips { AT_ONCE_US as f64 } else { 50_000.0 }
 }
 
 /// What a call cost that was given up after a wait: `> 15 s`. The wait is a setting, so what it took beyond a tenth

@@ -157,7 +157,7 @@ fn operation_cell(row: &Row, title: &str, stated: &str, holds: &str) -> Outcome 
             Some(cell) => {
                 let returned = cell.gave_up_us().is_none();
                 let observed = cell.cost.filter(|_| returned).map(|cost| cost.p50_us);
-                cost(stated, holds, observed, noise_us(cell.ends_at_once()))
+                cost(stated, holds, observed, noise_us(cell.is_round_trips()))
             }
             None => Outcome::Differs { observed: true },
         },
@@ -176,9 +176,9 @@ fn request_cell(rate: Option<f64>, cell: &RequestCell, title: &str, stated: &str
         column::COST => {
             let returned = cell.gave_up_us().is_none();
             let observed = cell.cost.filter(|_| returned).map(|cost| cost.p50_us);
-            cost(stated, holds, observed, noise_us(cell.ends_at_once()))
+            cost(stated, holds, observed, noise_us(cell.is_round_trips()))
         }
-        column::WAITING => waiting(stated, holds, rate.zip(cell.waiting), noise_us(cell.ends_at_once())),
+        column::WAITING => waiting(stated, holds, rate.zip(cell.waiting), noise_us(cell.is_round_trips())),
         _ => Outcome::Differs { observed: true },
     }
 }

@@ -70,6 +70,17 @@ fn what_ends_at_once_is_not_stale_by_how_busy_the_machine_was_and_is_by_a_wait()
         assert!(!differs(one, other) && !differs(other, one), "{one} and {other}");
     }
     assert!(differs(61, 250_000) && differs(57_000, 250_000), "a wait");
+    let slow = |report: &mut Report, cost_us: u64| {
+        stopped(report, cost_us);
+        let cell = &mut report.services[0].rows[2].cells[2];
+        (cell.worst_case_us, cell.state, report.states[2]) = (Some(250_000), State::Slow, State::Slow);
+    };
+    for (cost_us, is_stale) in [(290_000, false), (400_000, true)] {
+        let mut written = sample::report();
+        slow(&mut written, 220_000);
+        let differences = compared(&written, |report| slow(report, cost_us)).differences;
+        assert_eq!(!differences.is_empty(), is_stale, "{differences:?}");
+    }
     let mut written = sample::report();
     stopped(&mut written, 57_000);
     assert!(markdown::table(&written).contains("< 100 ms"), "{}", markdown::table(&written));
