@@ -78,8 +78,12 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>], allow: Option<&Allow>) ->
     if args.states.is_empty() {
         states.extend(files.iter().flat_map(|file| file.audited_states()));
     }
-    for name in &args.states {
-        match (name.as_str(), State::from_name(name)) {
+    let asked: Vec<&str> = args.states.iter().map(|name| name.trim()).collect();
+    for &name in &asked {
+        match (name, State::from_name(name)) {
+            ("", _) => bail!(
+                "--states: a name is empty; write `--states paused,stopped`, `--states all`, or leave it out for the default ones"
+            ),
             ("all", _) => states.extend(State::ALL),
             (_, Some(state)) => states.push(state),
             (_, None) => {
@@ -95,7 +99,7 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>], allow: Option<&Allow>) ->
     states.dedup();
     if let Some(allow) = allow {
         // What was asked for by name is refused, and what was not is left out.
-        let by_name = |state: State| args.states.iter().any(|name| name == state.name());
+        let by_name = |state: State| asked.contains(&state.name());
         let refused: Vec<String> = states
             .iter()
             .copied()

@@ -5,7 +5,7 @@ use super::found::{Found, Subject};
 use super::proof::Believable;
 use crate::observe::{Cell, Cost};
 use crate::policy::{BudgetLine, PolicyFile, Use};
-use crate::words::{Code, Phase, Reply, State, Waits, declared, exact_us, human_us, micros};
+use crate::words::{Code, Phase, Reply, State, Waits, coarse_us, declared, exact_us, human_us, micros};
 
 /// An excess within the scheduling jitter does not count, and jitter above this is not an excuse.
 const MOST_JITTER_US: u64 = 25_000;
@@ -51,7 +51,10 @@ pub(super) fn excess(cost: Cost, line: BudgetLine, state: State, jitter_us: u64)
     let limit = micros(line.limit);
     let (judged, word) = if state.is_outage() { (cost.max_us, "at worst") } else { (cost.p50_us, "at p50") };
     let allowed = limit.saturating_add(if state.is_outage() { jitter_us.min(MOST_JITTER_US) } else { 0 });
-    (judged > allowed).then(|| format!("{} {word}", human_us(judged)))
+    // What differs by noise alone has to read alike; close to its limit, a cost keeps the digits that tell it from that.
+    let is_close = judged <= limit.saturating_add(limit / 10);
+    let shown = if is_close { human_us(judged) } else { coarse_us(judged) };
+    (judged > allowed).then(|| format!("{shown} {word}"))
 }
 
 fn cause_of_excess(used: &Use, state: State) -> String {
@@ -115,7 +118,7 @@ fn timeout_not_effective(cell: &Cell, cost: Cost, subject: Subject, used: &Use) 
         basis: Code::TimeoutNotEffective.basis(),
         seen: None,
         declared: format!("command timeout {}", exact_us(configured)),
-        observed: format!("{} at p50, {factor:.1} times the timeout", human_us(cost.p50_us)),
+        observed: format!("{} at p50, {factor:.1} times the timeout", coarse_us(cost.p50_us)),
         cause: format!("{}{connects}", why_it_costs(client)),
         knob: "`attempts: 1`, or a command timeout that is the wanted cost divided by the attempts"
             .to_owned(),

@@ -128,13 +128,14 @@ impl Doubt {
 }
 
 fn doubt(proof: &Proof, probes: usize, outage: bool) -> Option<Doubt> {
-    if let Proof::NotProven(why) = proof {
+    if let Some(why) = proof.doubt() {
+        let (cause, knob) = why_not_proven(proof);
         return Some(Doubt {
             code: Code::FaultNotProven,
             declared: "the state holds from the first probe to the last".to_owned(),
-            observed: why.clone(),
-            cause: "the witness beside the probes did not see what the state must show".to_owned(),
-            knob: "run again; if it stays, use fewer `--samples`, or `--serial`".to_owned(),
+            observed: why.to_owned(),
+            cause: cause.to_owned(),
+            knob: knob.to_owned(),
         });
     }
     (outage && probes < FEWEST_PROBES).then(|| Doubt {
@@ -144,6 +145,20 @@ fn doubt(proof: &Proof, probes: usize, outage: bool) -> Option<Doubt> {
         cause: "a few probes can all be lucky".to_owned(),
         knob: format!("`--samples {FEWEST_PROBES}` or more"),
     })
+}
+
+/// Why a state was not proven, and what to do about it.
+pub(super) fn why_not_proven(proof: &Proof) -> (&'static str, &'static str) {
+    match proof {
+        Proof::BeyondServer(_) => (
+            "this server lacks what brings the state about",
+            "audit with a server that can (`--redis-server PATH`), or leave the state out of `--states`",
+        ),
+        Proof::Held(_) | Proof::NotProven(_) => (
+            "the witness beside the probes did not see what the state must show",
+            "run again; if it stays, use fewer `--samples`, or `--serial`",
+        ),
+    }
 }
 
 /// A request is no better than its calls.

@@ -5,7 +5,7 @@ use super::found::{Found, Subject};
 use super::proof::Believable;
 use crate::observe::{Chain, ChainProbe, Cost};
 use crate::policy::PolicyFile;
-use crate::words::{Code, declared, human_us};
+use crate::words::{Code, coarse_count, coarse_us, declared};
 
 /// The findings on requests.
 pub(super) fn findings(file: &PolicyFile, chains: &[&Chain], believable: &Believable) -> Vec<Found> {
@@ -43,11 +43,11 @@ pub(super) fn findings(file: &PolicyFile, chains: &[&Chain], believable: &Believ
                 basis: Code::ThreadsExhausted.basis(),
                 seen: None,
                 declared: format!("{threads} threads"),
-                observed: format!("{waiting:.0} requests wait at once"),
+                observed: format!("{} requests wait at once", coarse_count(waiting)),
                 cause: format!(
                     "{} requests a second, each for {} (rate times cost)",
                     request.rate.unwrap_or_default(),
-                    human_us(cost.p50_us)
+                    coarse_us(cost.p50_us)
                 ),
                 knob: "shorter timeouts, or a breaker that stops asking a silent Redis; more threads only move the limit"
                     .to_owned(),
@@ -70,7 +70,7 @@ fn parts(chain: &Chain) -> String {
         slowest
             .calls
             .iter()
-            .map(|call| format!("{} {}", call.call, human_us(call.probe.cost_us())))
+            .map(|call| format!("{} {}", call.call, coarse_us(call.probe.cost_us())))
             .collect::<Vec<_>>()
             .join(", then ")
     })

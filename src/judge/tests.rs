@@ -95,6 +95,18 @@ fn an_outage_is_judged_at_its_worst_probe_and_an_excess_within_the_jitter_does_n
 }
 
 #[test]
+fn what_differs_by_noise_alone_is_said_once_and_what_is_close_to_its_budget_keeps_its_digits() {
+    let observed = |cost: u64| {
+        let judgement = judged(&plan(""), vec![healthy(), paused(&[cost; 20], 0)]);
+        let exceeds = |finding: &&crate::words::Finding| finding.code == Code::BudgetExceeded;
+        judgement.findings.iter().find(exceeds).unwrap().observed.clone()
+    };
+    assert_eq!(observed(2_001_000), observed(2_012_000));
+    assert_ne!(observed(2_001_000), observed(3_000_000));
+    assert_eq!(observed(103_000), "103 ms at worst", "the budget is 100 ms");
+}
+
+#[test]
 fn healthy_is_judged_at_its_median() {
     let mut costs = [50; 21];
     costs[..10].fill(40_000);
@@ -104,6 +116,18 @@ fn healthy_is_judged_at_its_median() {
     costs[10] = 40_000;
     let judgement = judged(&plan(""), vec![cell(State::Healthy, answered, &costs, 0)]);
     assert_eq!(codes(&judgement), [Code::BudgetExceeded]);
+}
+
+#[test]
+fn what_the_server_is_not_able_to_gets_no_advice_to_run_again() {
+    let knob = |proof: fn(String) -> Proof| {
+        let unproven = Cell { proof: proof("seen".to_owned()), ..paused(&[90_500; 20], 0) };
+        judged(&plan(""), vec![healthy(), unproven]).findings[0].knob.clone()
+    };
+    assert!(knob(Proof::NotProven).contains("`--serial`"), "{}", knob(Proof::NotProven));
+    let beyond = knob(Proof::BeyondServer);
+    assert!(!beyond.contains("--serial") && !beyond.contains("--samples"), "{beyond}");
+    assert!(beyond.contains("`--redis-server PATH`"), "{beyond}");
 }
 
 #[test]

@@ -171,12 +171,22 @@ pub enum Proof {
     Held(String),
     /// It did not, or nobody can say; this is why.
     NotProven(String),
+    /// It can't on this server, however often the run is repeated; this is why.
+    BeyondServer(String),
 }
 
 impl Proof {
     /// Whether it held.
     pub fn held(&self) -> bool {
         matches!(self, Proof::Held(_))
+    }
+
+    /// Why it did not hold; none where it did.
+    pub fn doubt(&self) -> Option<&str> {
+        match self {
+            Proof::Held(_) => None,
+            Proof::NotProven(why) | Proof::BeyondServer(why) => Some(why),
+        }
     }
 }
 

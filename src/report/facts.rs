@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{CellReport, Report, RequestCell, RequestRow, Row, Service, UseCell, UseReport};
 use crate::observe::{ChainProbe, Cost, Probe, Proof, Recovery};
-use crate::words::{Code, Decision, Finding, OutagePolicy, Reply, Severity, State, Verdict, human_us};
+use crate::words::{Code, Decision, Finding, OutagePolicy, Reply, Severity, State, Verdict, Waits, human_us};
+
+/// What stands in place of the cost, and of all else that was seen, where it cannot be believed.
+pub(super) const INCONCLUSIVE: &str = "inconclusive";
 
 impl Row {
     /// The use and the operation: `dataset-lock.acquire`.
@@ -22,6 +25,21 @@ impl RequestCell {
     /// Whether what was seen here cannot be believed, whatever else the cell comes to.
     pub(super) fn is_unproven(&self) -> bool {
         is_unproven(self.verdict, &self.proof, &self.findings)
+    }
+
+    /// Whether no wait is part of what the request costs in this outage.
+    pub(super) fn ends_at_once(&self) -> bool {
+        self.state.is_outage() && self.predicted_us == Some(0)
+    }
+
+    /// Whether round trips alone are what the request costs in this outage, be they slow ones.
+    pub(super) fn is_round_trips(&self) -> bool {
+        self.ends_at_once() || self.state.facts().waits == Waits::Latency
+    }
+
+    /// How the runs ended; nothing where that cannot be believed.
+    pub(super) fn ending(&self) -> &str {
+        if self.is_unproven() { "-" } else { &self.ends }
     }
 
     /// The wait after which a call of the median run was given up; none where the run came to an end.
@@ -62,6 +80,16 @@ impl CellReport {
     /// Whether what was seen here cannot be believed, whatever else the cell comes to.
     pub(super) fn is_unproven(&self) -> bool {
         is_unproven(self.verdict, &self.proof, &self.findings)
+    }
+
+    /// Whether no wait is part of what a call costs in this outage.
+    pub(super) fn ends_at_once(&self) -> bool {
+        self.state.is_outage() && self.worst_case_us == Some(0)
+    }
+
+    /// Whether round trips alone are what a call costs in this outage, be they slow ones.
+    pub(super) fn is_round_trips(&self) -> bool {
+        self.ends_at_once() || self.state.facts().waits == Waits::Latency
     }
 
     /// What the use did, in a word.

@@ -125,6 +125,6 @@ impl Collected {
 fn both(one: Proof, other: Proof) -> Proof {
     match (one, other) {
         (Proof::Held(one), Proof::Held(_)) => Proof::Held(one),
-        (Proof::NotProven(why), _) | (_, Proof::NotProven(why)) => Proof::NotProven(why),
+        (Proof::Held(_), doubted) | (doubted, _) => doubted,
     }
 }

@@ -16,6 +16,32 @@ pub fn human_us(us: u64) -> String {
     }
 }
 
+/// A cost in microseconds as a document keeps it, and where equal findings are to read alike: two digits, and fewer where the second one would be noise.
+pub fn coarse_us(us: u64) -> String {
+    match us {
+        0..1_000 => "< 1 ms".to_owned(),
+        1_000..99_500 => format!("{:.0} ms", millis(us)),
+        99_500..995_000 => format!("{:.0} ms", (millis(us) / 10.0).round() * 10.0),
+        995_000..9_950_000 => format!("{:.1} s", seconds(us)),
+        9_950_000..99_500_000 => format!("{:.0} s", seconds(us)),
+        _ => format!("{:.0} s", (seconds(us) / 10.0).round() * 10.0),
+    }
+}
+
+/// A number of requests at two digits; a part of one is less than one.
+pub fn coarse_count(requests: f64) -> String {
+    if requests < 1.0 {
+        "< 1".to_owned()
+    } else if requests < 9.95 {
+        format!("{requests:.1}")
+    } else if requests < 99.5 {
+        format!("{requests:.0}")
+    } else {
+        let scale = 10_f64.powf(requests.log10().floor() - 1.0);
+        format!("{:.0}", (requests / scale).round() * scale)
+    }
+}
+
 /// Minutes, hours or days, each with the next smaller unit where there is a rest.
 fn long(us: u64) -> String {
     let rounded = |unit: u64| us.saturating_add(unit / 2) / unit;
@@ -47,13 +73,13 @@ pub fn micros(duration: Duration) -> u64 {
 
 /// Microseconds in milliseconds.
 #[expect(clippy::cast_precision_loss, reason = "a cost is shown in at most six digits")]
-pub(crate) fn millis(us: u64) -> f64 {
+fn millis(us: u64) -> f64 {
     us as f64 / 1_000.0
 }
 
 /// Microseconds in seconds.
 #[expect(clippy::cast_precision_loss, reason = "a cost is shown in at most six digits")]
-pub(crate) fn seconds(us: u64) -> f64 {
+fn seconds(us: u64) -> f64 {
     us as f64 / 1_000_000.0
 }
 
@@ -101,6 +127,32 @@ mod tests {
             assert_eq!(human_us(micros(Duration::from_secs_f64(seconds))), text);
         }
         assert!(human_us(u64::MAX).ends_with(" h"));
+    }
+
+    #[test]
+    fn a_document_gets_two_digits_and_nothing_below_a_millisecond() {
+        let cases = [
+            (42, "< 1 ms"),
+            (51, "< 1 ms"),
+            (2_149, "2 ms"),
+            (12_300, "12 ms"),
+            (252_000, "250 ms"),
+            (997_000, "1.0 s"),
+            (2_001_000, "2.0 s"),
+            (6_103_000, "6.1 s"),
+            (15_000_900, "15 s"),
+            (123_000_000, "120 s"),
+        ];
+        for (us, text) in cases {
+            assert_eq!(coarse_us(us), text, "{us}");
+        }
+    }
+
+    #[test]
+    fn waiting_requests_have_two_digits() {
+        for (requests, text) in [(0.003, "< 1"), (1.26, "1.3"), (20.004, "20"), (1_234.0, "1200")] {
+            assert_eq!(coarse_count(requests), text);
+        }
     }
 
     #[test]

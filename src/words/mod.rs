@@ -12,8 +12,7 @@ mod tri;
 
 pub use closest::{closest, closest_word};
 pub use finding::{Basis, Code, Finding, Harm, Severity, Verdict};
-pub use human::{declared, exact_us, human_us, micros};
-pub(crate) use human::{millis, seconds};
+pub use human::{coarse_count, coarse_us, declared, exact_us, human_us, micros};
 pub use place::{Place, Span};
 pub use reply::{Answer, Decision, Evidence, KnownFrom, OutagePolicy, Phase, Reply, Whose};
 pub use state::{By, FAILURES, Form, Keeps, Parameter, ParameterSpec, State, StateFacts, Waits};

@@ -61,7 +61,7 @@ pub async fn enter_for(state: State, server: &mut Server, bound: Duration) -> Ho
 pub fn held(left: &Left) -> &str {
     match &left.proof {
         Proof::Held(shown) => shown,
-        Proof::NotProven(why) => panic!("not proven: {why}"),
+        Proof::NotProven(why) | Proof::BeyondServer(why) => panic!("not proven: {why}"),
     }
 }
 
@@ -69,7 +69,7 @@ pub fn held(left: &Left) -> &str {
 pub fn not_proven(left: &Left) -> &str {
     match &left.proof {
         Proof::Held(shown) => panic!("it did not hold, and still: {shown}"),
-        Proof::NotProven(why) => why,
+        Proof::NotProven(why) | Proof::BeyondServer(why) => why,
     }
 }
 

@@ -7,7 +7,7 @@ mod ledger;
 use std::collections::BTreeMap;
 
 use super::found::{Found, Subject};
-use super::proof::Believable;
+use super::proof::{Believable, why_not_proven};
 use crate::kinds::{Kind, Phase};
 use crate::observe::{Cell, CellKey, Played, Recovery, Scene, SceneKey, Timing};
 use crate::policy::{OnTimeout, PolicyFile, Use};
@@ -57,10 +57,8 @@ pub(super) fn findings(
 /// The departures of a scenario's runs, counted.
 fn of_scene(file: &PolicyFile, key: SceneKey, runs: &[&Scene], believable: &Believable) -> Vec<Found> {
     let used = &file.uses[key.use_index];
-    if let Some(unproven) = runs.iter().find_map(|run| match &run.proof {
-        crate::observe::Proof::NotProven(why) => Some(why),
-        crate::observe::Proof::Held(_) => None,
-    }) {
+    if let Some((proof, unproven)) = runs.iter().find_map(|run| Some((&run.proof, run.proof.doubt()?))) {
+        let (cause, knob) = why_not_proven(proof);
         // While the state held, the use's cells say so themselves.
         return match key.timing {
             Timing::Holding => Vec::new(),
@@ -75,9 +73,9 @@ fn of_scene(file: &PolicyFile, key: SceneKey, runs: &[&Scene], believable: &Beli
                     Waits::Nothing => "connections from before are harmed, and new ones are not".to_owned(),
                     _ => "the state ends between the first attempt's deadline and the second's".to_owned(),
                 },
-                observed: unproven.clone(),
-                cause: "the witness did not see what the state must show".to_owned(),
-                knob: "run again; if it stays, use fewer `--samples`, or `--serial`".to_owned(),
+                observed: unproven.to_owned(),
+                cause: cause.to_owned(),
+                knob: knob.to_owned(),
             }],
         };
     }

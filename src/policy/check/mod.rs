@@ -111,11 +111,15 @@ impl Check {
 
     /// Records each field that is not among those that are known.
     fn only(&mut self, map: &Map<'_>, what: &str, known: &[&str]) {
+        self.only_or(map, what, known, &format!("its fields are {}", listed(known.iter().copied())));
+    }
+
+    /// [`Check::only`], with help of its own.
+    fn only_or(&mut self, map: &Map<'_>, what: &str, known: &[&str], help: &str) {
         for (key, _) in map.entries {
             if !known.contains(&key.text.as_str()) {
                 let message = format!("{what} has no field `{}`", key.text);
-                let help = format!("its fields are {}", listed(known.iter().copied()));
-                self.unknown(key.at, message, &key.text, known.iter().copied(), Some(help));
+                self.unknown(key.at, message, &key.text, known.iter().copied(), Some(help.to_owned()));
             }
         }
     }

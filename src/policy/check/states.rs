@@ -66,7 +66,16 @@ impl Check {
         let takes = state.facts().takes;
         let scoped = state.facts().by == By::Proxy;
         let known: Vec<&str> = takes.iter().map(|known| known.name).chain(scoped.then_some(SCOPE)).collect();
-        self.only(&map, &what, &known);
+        let mut help = match known.as_slice() {
+            [] => format!("`{state}` takes no parameters: write its name alone"),
+            known => format!("its fields are {}", listed(known.iter().copied())),
+        };
+        if !scoped {
+            let through_proxy = State::ALL.into_iter().filter(|state| state.facts().by == By::Proxy);
+            let names = listed(through_proxy.map(|state| state.name()));
+            help.push_str(&format!("; only states that a proxy brings about take `{SCOPE}`: {names}"));
+        }
+        self.only_or(&map, &what, &known, &help);
         let mut parameters = BTreeMap::new();
         for known in takes {
             let Some(node) = map.get(known.name) else { continue };

@@ -312,7 +312,16 @@ fn states_are_known_stand_once_and_take_what_they_take() {
     says(&states("[{slow: {latency: 20ms}}]"), &["is 50 ms, above its `latency` of 20 ms", "`jitter: 0ms`"]);
     good(&states("[{slow: {latency: 20ms, jitter: 0ms}}]"));
     says(&states("[{flapping: {failures: many}}]"), &["`failures` of `flapping`"]);
-    says(&states("[{paused: {scope: l}}]"), &["no field `scope`"]);
+    says(
+        &states("[{paused: {scope: l}}]"),
+        &[
+            "no field `scope`",
+            "`paused` takes no parameters",
+            "only states that a proxy brings about",
+            "flapping",
+        ],
+    );
+    assert!(!one(&states("[{slow: {latancy: 1s}}]")).contains("only states"));
     says(&states("[{slow: {scope: k}}]"), &["no use `k`"]);
     says(&states("[{slow: {scope: m}}]"), &["`m` is in memory", "name a use that asks Redis"]);
     says(&states("[{slow: {}, paused: {}}]"), &["one name"]);

@@ -196,9 +196,15 @@ impl Holding {
         }
     }
 
+    /// Whether the state did not even begin, as this server lacks what brings it about.
+    fn is_beyond_server(&self) -> bool {
+        matches!(&self.held, Held::Loading(loading) if !loading.began())
+    }
+
     /// Proves that the state held until now, ends it, and waits for the barrier.
     pub async fn leave(self, server: &mut Server) -> Left {
         let entered = self.entered;
+        let is_beyond_server = self.is_beyond_server();
         let mut held_for = None;
         let mut ran = Vec::new();
         let mut still_paused = Duration::ZERO;
@@ -245,6 +251,7 @@ impl Holding {
         };
         let proof = match verdict {
             Ok(shown) => Proof::Held(shown),
+            Err(why) if is_beyond_server => Proof::BeyondServer(why),
             Err(why) => Proof::NotProven(why),
         };
         Left { proof, held_for, ran_while_held: ran, harmed, barrier }

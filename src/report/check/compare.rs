@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Comparison, Difference, Document};
 use crate::report::facts::is_about_the_run;
-use crate::report::format::{Stated, parse_cost, parse_number};
+use crate::report::format::{Stated, noise_us, parse_cost, parse_number};
 use crate::report::markdown::grid::Grid;
 use crate::report::markdown::guarantees::{each_use, guarantees};
 use crate::report::markdown::tables::{self, NEVER_RETURNED, column, declared};
@@ -12,10 +12,8 @@ use crate::report::{Report, RequestCell, Row};
 use crate::text::clean;
 use crate::words::{Code, State};
 
-/// A cost is off only by more than this part of what is stated ...
+/// A cost is off only by more than this part of what is stated, and by more than [`noise_us`].
 const PART: f64 = 0.25;
-/// ... and by more than this.
-const LEAST_US: f64 = 50_000.0;
 
 /// What comparing two cells came to.
 pub(super) enum Outcome {
@@ -158,7 +156,8 @@ fn operation_cell(row: &Row, title: &str, stated: &str, holds: &str) -> Outcome 
             Some(cell) if cell.is_unproven() => Outcome::NotCompared,
             Some(cell) => {
                 let returned = cell.gave_up_us().is_none();
-                cost(stated, holds, cell.cost.filter(|_| returned).map(|cost| cost.p50_us))
+                let observed = cell.cost.filter(|_| returned).map(|cost| cost.p50_us);
+                cost(stated, holds, observed, noise_us(cell.is_round_trips()))
             }
             None => Outcome::Differs { observed: true },
         },
@@ -172,13 +171,14 @@ fn request_cell(rate: Option<f64>, cell: &RequestCell, title: &str, stated: &str
     match title {
         column::CALLS | column::BUDGET => Outcome::Differs { observed: false },
         column::FINDINGS => findings(stated, holds, cell.is_unproven()),
-        column::PREDICTED => cost(stated, holds, cell.predicted_us),
+        column::PREDICTED => cost(stated, holds, cell.predicted_us, noise_us(false)),
         _ if cell.is_unproven() => Outcome::NotCompared,
         column::COST => {
             let returned = cell.gave_up_us().is_none();
-            cost(stated, holds, cell.cost.filter(|_| returned).map(|cost| cost.p50_us))
+            let observed = cell.cost.filter(|_| returned).map(|cost| cost.p50_us);
+            cost(stated, holds, observed, noise_us(cell.is_round_trips()))
         }
-        column::WAITING => waiting(stated, holds, rate, cell.waiting),
+        column::WAITING => waiting(stated, holds, rate.zip(cell.waiting), noise_us(cell.is_round_trips())),
         _ => Outcome::Differs { observed: true },
     }
 }
@@ -202,25 +202,25 @@ fn findings(stated: &str, holds: &str, unproven: bool) -> Outcome {
 }
 
 /// Costs in microseconds; none where the observed cell has none that could be compared.
-fn cost(stated: &str, holds: &str, observed_us: Option<u64>) -> Outcome {
+fn cost(stated: &str, holds: &str, observed_us: Option<u64>, least_us: f64) -> Outcome {
     match (parse_cost(stated), observed_us) {
-        (Some(stated), Some(observed)) => within(stated, observed, LEAST_US),
+        (Some(stated), Some(observed)) => within(stated, observed, least_us),
         // How long was waited before giving up is a setting of the run.
         _ => same_if(stated.starts_with(NEVER_RETURNED) && holds.starts_with(NEVER_RETURNED), true),
     }
 }
 
 /// `20 of 10`. Waiting requests are a rate times a cost, so they may be off by what that cost may be off.
-fn waiting(stated: &str, holds: &str, rate: Option<f64>, observed: Option<f64>) -> Outcome {
+fn waiting(stated: &str, holds: &str, observed: Option<(f64, f64)>, least_us: f64) -> Outcome {
     let split = |text: &str| match text.split_once(" of ") {
         Some((requests, threads)) => (requests.to_owned(), threads.to_owned()),
         None => (text.to_owned(), String::new()),
     };
     let ((stated, stated_threads), (_, threads)) = (split(stated), split(holds));
-    match (parse_number(&stated), observed, rate) {
-        (Some(stated), Some(observed), Some(rate)) if stated_threads == threads => {
+    match (parse_number(&stated), observed) {
+        (Some(stated), Some((rate, observed))) if stated_threads == threads => {
             let off = stated.distance(observed);
-            same_if(off <= stated.amount() * PART || off <= rate * LEAST_US / 1_000_000.0, true)
+            same_if(off <= stated.amount() * PART || off <= rate * least_us / 1_000_000.0, true)
         }
         _ => Outcome::Differs { observed: false },
     }

@@ -56,6 +56,37 @@ fn a_cost_that_doubled_or_halved_is_shown_with_both_figures() {
 }
 
 #[test]
+fn what_ends_at_once_is_not_stale_by_how_busy_the_machine_was_and_is_by_a_wait() {
+    let stopped = |report: &mut Report, cost_us: u64| {
+        let cell = &mut report.services[0].rows[2].cells[2];
+        (cell.worst_case_us, cell.cost) = (Some(0), Cost::of([cost_us; 20]));
+    };
+    let differs = |written_us: u64, cost_us: u64| {
+        let mut written = sample::report();
+        stopped(&mut written, written_us);
+        !compared(&written, |report| stopped(report, cost_us)).differences.is_empty()
+    };
+    for (one, other) in [(61, 97_000), (7_000, 57_000), (97_000, 7_000)] {
+        assert!(!differs(one, other) && !differs(other, one), "{one} and {other}");
+    }
+    assert!(differs(61, 250_000) && differs(57_000, 250_000), "a wait");
+    let slow = |report: &mut Report, cost_us: u64| {
+        stopped(report, cost_us);
+        let cell = &mut report.services[0].rows[2].cells[2];
+        (cell.worst_case_us, cell.state, report.states[2]) = (Some(250_000), State::Slow, State::Slow);
+    };
+    for (cost_us, is_stale) in [(290_000, false), (400_000, true)] {
+        let mut written = sample::report();
+        slow(&mut written, 220_000);
+        let differences = compared(&written, |report| slow(report, cost_us)).differences;
+        assert_eq!(!differences.is_empty(), is_stale, "{differences:?}");
+    }
+    let mut written = sample::report();
+    stopped(&mut written, 57_000);
+    assert!(markdown::table(&written).contains("< 100 ms"), "{}", markdown::table(&written));
+}
+
+#[test]
 fn a_changed_policy_is_a_difference() {
     let differences = after(|report| {
         let row = &mut report.services[0].rows[2];

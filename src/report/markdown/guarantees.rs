@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::grid::Grid;
-use super::tables::{INCONCLUSIVE, NOTHING, column, filled, head, heads, service_cell};
+use super::tables::{NOTHING, column, filled, head, heads, service_cell};
+use crate::report::facts::INCONCLUSIVE;
 use crate::report::{Loss, Report, Service, UseCell, UseReport};
 use crate::words::{Basis, Code, State};
 

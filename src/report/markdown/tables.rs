@@ -3,10 +3,11 @@
 
 use super::grid::{Grid, Head};
 use crate::observe::Cost;
-use crate::report::format::{coarse, waiting};
+use crate::report::facts::INCONCLUSIVE;
+use crate::report::format::coarse_cost;
 use crate::report::{CellReport, Report, RequestCell, RequestRow, Row, Service};
 use crate::text::clean;
-use crate::words::{Evidence, KnownFrom, OutagePolicy, exact_us};
+use crate::words::{Evidence, KnownFrom, OutagePolicy, coarse_count, coarse_us, exact_us};
 
 /// The columns that both sides of a comparison look for by name.
 pub(in crate::report) mod column {
@@ -71,9 +72,9 @@ pub(in crate::report) fn requests(report: &Report) -> Grid {
             row.name.clone(),
             row.calls.join(", "),
             cell.state.name().to_owned(),
-            cell.ends.clone(),
+            cell.ending().to_owned(),
             request_cost(cell),
-            cell.predicted_us.map_or("for ever".to_owned(), coarse),
+            cell.predicted_us.map_or("for ever".to_owned(), coarse_us),
             cell.budget_us.map_or(NOTHING.to_owned(), exact_us),
             waiting_of(row, cell),
             codes,
@@ -187,31 +188,29 @@ fn how_we_know(row: &Row) -> String {
 
 /// The median cost of a cell.
 fn cost(cell: &CellReport) -> String {
-    median(cell.is_unproven(), cell.gave_up_us(), cell.cost)
+    median(cell.is_unproven(), cell.ends_at_once(), cell.gave_up_us(), cell.cost)
 }
 
 /// The median cost; what cannot be believed has none.
-fn median(unproven: bool, gave_up_us: Option<u64>, cost: Option<Cost>) -> String {
+fn median(unproven: bool, at_once: bool, gave_up_us: Option<u64>, cost: Option<Cost>) -> String {
     match (gave_up_us, cost) {
         _ if unproven => INCONCLUSIVE.to_owned(),
-        (Some(gave_up), _) => format!("{NEVER_RETURNED} (more than {})", coarse(gave_up)),
-        (None, Some(cost)) => coarse(cost.p50_us),
+        (Some(gave_up), _) => format!("{NEVER_RETURNED} (more than {})", coarse_us(gave_up)),
+        (None, Some(cost)) => coarse_cost(cost.p50_us, at_once),
         (None, None) => NOTHING.to_owned(),
     }
 }
 
-/// What stands in place of the cost of a cell that cannot be believed.
-pub(in crate::report) const INCONCLUSIVE: &str = "inconclusive";
 /// What stands in place of the cost of a call that was given up.
 pub(in crate::report) const NEVER_RETURNED: &str = "never returned";
 
 fn request_cost(cell: &RequestCell) -> String {
-    median(cell.is_unproven(), cell.gave_up_us(), cell.cost)
+    median(cell.is_unproven(), cell.ends_at_once(), cell.gave_up_us(), cell.cost)
 }
 
 /// `20 of 10`: requests that wait, and threads that could serve them.
 fn waiting_of(row: &RequestRow, cell: &RequestCell) -> String {
-    let requests = cell.waiting.filter(|_| !cell.is_unproven()).map(waiting);
+    let requests = cell.waiting.filter(|_| !cell.is_unproven()).map(coarse_count);
     match (requests, row.threads) {
         (Some(requests), Some(threads)) => format!("{requests} of {threads}"),
         (Some(requests), None) => requests,

@@ -3,10 +3,9 @@
 use super::style::{HEAD, PLAIN, Paint, QUIET, mark, of_verdict};
 use super::table::median;
 use crate::report::facts::{runs_of_requests, samples_in_words};
-use crate::report::format::waiting;
 use crate::report::{RequestCell, RequestRow};
 use crate::text::{clean, pad, pad_left, shorten, width, wrap};
-use crate::words::{Verdict, exact_us, human_us};
+use crate::words::{Verdict, coarse_count, exact_us, human_us};
 
 /// The columns between the state and how the request ends.
 const HEADS: [&str; 4] = ["cost", "predicted", "budget", "waiting"];
@@ -50,7 +49,7 @@ pub(super) fn render(requests: &[RequestRow], to: usize, paint: Paint) -> String
                 paint.paint(of_verdict(cell.verdict), mark(cell.verdict)),
                 paint.paint(style, line.get(1..).unwrap_or_default()),
             ));
-            let ends = clean(&cell.ends);
+            let ends = clean(cell.ending());
             let (indent, room) = if to >= before + LEAST_ROOM { (before, to - before) } else { (4, to - 4) };
             if indent == before {
                 text.push_str("  ");
@@ -80,11 +79,12 @@ fn group_lines(row: &RequestRow, to: usize, paint: Paint) -> String {
 /// What stands under [`HEADS`].
 fn figures(row: &RequestRow, cell: &RequestCell) -> [String; 4] {
     let threads = row.threads.map(|threads| format!(" of {threads}")).unwrap_or_default();
+    let waits = cell.waiting.filter(|_| !cell.is_unproven());
     [
-        median(cell.gave_up_us(), cell.cost),
+        median(cell.is_unproven(), cell.gave_up_us(), cell.cost),
         predicted(cell.predicted_us),
         cell.budget_us.map_or("-".to_owned(), exact_us),
-        cell.waiting.map_or("-".to_owned(), |requests| format!("{}{threads}", waiting(requests))),
+        waits.map_or("-".to_owned(), |requests| format!("{}{threads}", coarse_count(requests))),
     ]
 }
 

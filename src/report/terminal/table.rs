@@ -4,7 +4,7 @@ use super::grouped::{self, Group};
 use super::style::{HEAD, PLAIN, Paint, QUIET, mark, of_severity, of_verdict};
 use crate::observe::Cost;
 use crate::policy::Backend;
-use crate::report::facts::{probes_of_rows, samples_in_words};
+use crate::report::facts::{INCONCLUSIVE, probes_of_rows, samples_in_words};
 use crate::report::format::more_than;
 use crate::report::{CellReport, Row, Service};
 use crate::text::{clean, pad, pad_left, shorten, width, wrap};
@@ -30,11 +30,17 @@ struct StateColumn {
 impl StateColumn {
     fn of(state: State, rows: &[Row]) -> StateColumn {
         let cells = || rows.iter().filter_map(|row| row.cell(state));
-        let cost = cells().map(|cell| width(&cost(cell))).max().unwrap_or(1);
-        let decision = cells().map(|cell| width(cell.outcome())).max().unwrap_or(0);
+        let believed = || cells().filter(|cell| !cell.is_unproven());
+        let decision = believed().map(|cell| width(cell.outcome())).max().unwrap_or(0);
         let decision = if state.is_outage() { decision } else { 0 };
+        let cost = believed().map(|cell| width(&cost(cell))).max().unwrap_or(1);
         // The state's name stands above the cost, behind the mark's two columns.
-        StateColumn { state, cost: cost.max(width(state.name())), decision }
+        let mut column = StateColumn { state, cost: cost.max(width(state.name())), decision };
+        if cells().any(CellReport::is_unproven) {
+            // What stands in place of both takes the room of both.
+            column.cost += (2 + width(INCONCLUSIVE)).saturating_sub(column.width());
+        }
+        column
     }
 
     fn width(&self) -> usize {
@@ -46,7 +52,7 @@ impl StateColumn {
         let to = if is_last { 0 } else { self.width() };
         let Some(cell) = cell else { return pad("  -", to) };
         let mut text = pad_left(&cost(cell), self.cost);
-        if self.decision > 0 {
+        if self.decision > 0 && !cell.is_unproven() {
             text = format!("{text} {}", cell.outcome());
         }
         let text = pad(&text, to.saturating_sub(2));
@@ -58,12 +64,13 @@ impl StateColumn {
 
 /// The median cost, or what stands in its place.
 fn cost(cell: &CellReport) -> String {
-    median(cell.gave_up_us(), cell.cost)
+    median(cell.is_unproven(), cell.gave_up_us(), cell.cost)
 }
 
-/// A median cost, or what stands in its place.
-pub(super) fn median(gave_up_us: Option<u64>, cost: Option<Cost>) -> String {
+/// A median cost, or what stands in its place: what cannot be believed has none.
+pub(super) fn median(unproven: bool, gave_up_us: Option<u64>, cost: Option<Cost>) -> String {
     match (gave_up_us, cost) {
+        _ if unproven => INCONCLUSIVE.to_owned(),
         (Some(gave_up), _) => more_than(gave_up),
         (None, Some(cost)) => human_us(cost.p50_us),
         (None, None) => "-".to_owned(),
@@ -138,23 +145,14 @@ fn by_outcome(service: &Service, to: usize, paint: Paint) -> String {
 }
 
 /// The outcomes of an operation, each with the states that share it: the same verdict, the same decision, and costs that
-/// do not lie far apart.
+/// do not lie far apart. The healthy state stands alone, as it is what the others are compared with.
 fn outcomes(row: &Row) -> Vec<Group> {
     let mut cells: Vec<&CellReport> = row.cells.iter().collect();
     cells.sort_by_key(|cell| (cell.gave_up_us(), cell.cost.map(|cost| cost.p50_us), cell.state));
     let mut groups: Vec<Vec<&CellReport>> = Vec::new();
     for cell in cells {
-        let same = groups.iter_mut().find(|group| {
-            group.first().is_some_and(|first| {
-                first.verdict == cell.verdict
-                    && first.outcome() == cell.outcome()
-                    && first.gave_up_us() == cell.gave_up_us()
-                    && first
-                        .cost
-                        .zip(cell.cost)
-                        .is_none_or(|(least, this)| is_near(least.p50_us, this.p50_us))
-            })
-        });
+        let same =
+            groups.iter_mut().find(|group| group.first().is_some_and(|first| is_the_same(first, cell)));
         match same {
             Some(group) => group.push(cell),
             None => groups.push(vec![cell]),
@@ -164,6 +162,18 @@ fn outcomes(row: &Row) -> Vec<Group> {
     groups.iter_mut().for_each(|group| group.sort_by_key(|cell| cell.state));
     groups.sort_by_key(|group| group.first().map(|cell| cell.state));
     groups.iter().filter_map(|group| outcome(group)).collect()
+}
+
+/// Whether a cell came to the same as another that cost less. Nothing is known of what cannot be believed, so that is alike.
+fn is_the_same(first: &CellReport, cell: &CellReport) -> bool {
+    let costs = first.cost.zip(cell.cost);
+    first.state.is_outage() == cell.state.is_outage()
+        && first.verdict == cell.verdict
+        && first.is_unproven() == cell.is_unproven()
+        && (cell.is_unproven()
+            || first.outcome() == cell.outcome()
+                && first.gave_up_us() == cell.gave_up_us()
+                && costs.is_none_or(|(least, this)| is_near(least.p50_us, this.p50_us)))
 }
 
 /// Whether two costs can be told as one: both too short to matter, or the larger no more than a quarter above.
@@ -179,10 +189,11 @@ fn outcome(group: &[&CellReport]) -> Option<Group> {
     let most = group.iter().max_by_key(of)?;
     let (low, high) = (cost(least), cost(most));
     let costs = if low == high { low } else { format!("{low} to {high}") };
+    let words = if first.is_unproven() { costs } else { format!("{} {costs}", first.outcome()) };
     let style = if first.verdict == Verdict::Conforms { PLAIN } else { of_verdict(first.verdict) };
     Some(Group {
         mark: (mark(first.verdict), of_verdict(first.verdict), style),
-        words: format!("{} {costs}", first.outcome()),
+        words,
         states: group.iter().map(|cell| cell.state).collect(),
     })
 }

@@ -50,7 +50,7 @@ fn a_cell_says_its_verdict_in_a_symbol_and_never_in_colour_alone() {
         text.lines().find(|line| line.trim_start().starts_with(operation)).unwrap().to_owned()
     };
     assert!(line("check ").contains("✗ 2.00 s denied"), "{}", line("check "));
-    assert!(line("release ").contains("? 0.06 ms allowed"), "{}", line("release "));
+    assert!(line("release ").trim_end().ends_with("? inconclusive"), "{}", line("release "));
     assert!(line("read ").contains("✗ > 15 s no return"), "{}", line("read "));
     assert!(line("take ").starts_with("  take     in memory  "), "{}", line("take "));
     assert!(line("take ").contains("goes on working; each instance counts for itself"), "{}", line("take "));
@@ -69,6 +69,57 @@ fn an_inconclusive_cell_is_never_green() {
     let table = colored.split("✓ conforms").next().unwrap();
     assert!(!table.contains("\u{1b}[32m"), "{table}");
     assert!(table.contains("\u{1b}[33m?"), "{table}");
+}
+
+/// The sample with more outage states than stand side by side, each as the one before.
+fn in_many_states() -> Report {
+    let mut report = sample::report();
+    for state in [State::Frozen, State::Loading, State::Busy] {
+        report.states.push(state);
+        for row in report.services[0].rows.iter_mut().filter(|row| !row.cells.is_empty()) {
+            let mut cell = row.cells.last().unwrap().clone();
+            cell.state = state;
+            row.cells.push(cell);
+        }
+    }
+    report.states.sort_unstable();
+    report
+}
+
+#[test]
+fn what_is_not_proven_has_neither_figure_nor_decision_in_either_layout() {
+    for mut report in [sample::report(), in_many_states()] {
+        for cell in report.services[0].rows.iter_mut().flat_map(|row| &mut row.cells) {
+            cell.proof = crate::observe::Proof::BeyondServer("it takes 7.0".to_owned());
+        }
+        for cell in &mut report.services[0].requests[0].cells {
+            cell.verdict = Verdict::Inconclusive;
+        }
+        let text = plain(&report, 80);
+        let table = text.split("cost: the median").next().unwrap();
+        assert!(table.contains("inconclusive"), "{table}");
+        let shown = [" ms", " s ", "denied", "allowed", "answered", "no return"];
+        assert!(!shown.iter().any(|word| table.contains(word)), "{table}");
+        let request = &text[text.find("\nrequest ").unwrap()..text.find(" runs\n").unwrap()];
+        assert!(request.contains("inconclusive") && !request.contains("runs to its end"), "{request}");
+        assert!(text.lines().all(|line| width(line) <= 80), "{text}");
+    }
+}
+
+#[test]
+fn among_many_states_the_healthy_one_stands_alone() {
+    let mut report = in_many_states();
+    for cell in report.services[0].rows.iter_mut().flat_map(|row| &mut row.cells) {
+        cell.decision = Some(crate::words::Decision::Answered);
+        cell.verdict = Verdict::Conforms;
+        cell.cost = crate::observe::Cost::of([if cell.state == State::Healthy { 60 } else { 8_200 }; 20]);
+    }
+    let text = plain(&report, 100);
+    let healthy: Vec<&str> = text.lines().filter(|line| line.contains("answered 0.06 ms")).collect();
+    assert!(
+        !healthy.is_empty() && healthy.iter().all(|line| line.trim_end().ends_with("  healthy")),
+        "{text}"
+    );
 }
 
 /// The table of guarantees, without the lines below it.
