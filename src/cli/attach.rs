@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use redis_outage_audit::endpoint::{Endpoint, UrlError, endpoint};
+use redis_outage_audit::endpoint::{Candidates, UrlError, candidates};
 use redis_outage_audit::policy::{Hooks, PolicyFile};
 use redis_outage_audit::redis::Allow;
 
@@ -62,8 +62,8 @@ impl TargetArgs {
         redis_url.is_some() || redis_url_env.is_some() || redis_url_file.is_some()
     }
 
-    /// The server; none where none is named.
-    pub(crate) async fn endpoint(&self) -> Result<Option<Endpoint>> {
+    /// Where the server may be, to which nobody has connected yet; none where none is named.
+    pub(crate) async fn candidates(&self) -> Result<Option<Candidates>> {
         let url = match &self.url {
             UrlArgs { redis_url: Some(url), .. } => url.0.clone(),
             UrlArgs { redis_url_env: Some(name), .. } => std::env::var(name).map_err(|error| {
@@ -78,9 +78,9 @@ impl TargetArgs {
                 .map_err(|error| Wrong(format!("--redis-url-file {}: {error}", path.display())))?,
             _ => return Ok(None),
         };
-        match endpoint(&url, self.redis_ca.as_deref()).await {
-            Ok(endpoint) => Ok(Some(endpoint)),
-            Err(error @ (UrlError::Unreachable { .. } | UrlError::Resolve { .. })) => Err(error.into()),
+        match candidates(&url, self.redis_ca.as_deref()).await {
+            Ok(candidates) => Ok(Some(candidates)),
+            Err(error @ UrlError::Resolve { .. }) => Err(error.into()),
             Err(error) => Err(Wrong(error.to_string()).into()),
         }
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Version;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, UrlError};
 use crate::words::State;
 
 /// Why there is no server, or no longer the one that was started.
@@ -122,11 +122,15 @@ pub enum ServerError {
         why: io::Error,
     },
 
+    /// Nobody listens where a server that exists should be.
+    #[error(transparent)]
+    Nowhere(#[from] UrlError),
+
     /// A server that exists may not be audited as it is.
     #[error("{at} is not audited:{}", why.iter().map(|why| format!("\n  {why}")).collect::<String>())]
     Refused {
         /// Where.
-        at: Endpoint,
+        at: String,
         /// Every reason, with what lifts it.
         why: Vec<String>,
     },

@@ -27,7 +27,7 @@ fn allow(journal: PathBuf) -> Allow {
 }
 
 async fn attach(server: &Existing, journal: PathBuf) -> Arc<Attached> {
-    Attached::open(server.endpoint(), allow(journal), "0badcafe").await.unwrap()
+    Attached::open(&server.endpoint().into(), allow(journal), "0badcafe").await.unwrap()
 }
 
 /// The states that change settings.
@@ -75,7 +75,7 @@ async fn each_state_that_changes_settings_is_put_back_when_it_is_called_off_and_
         assert_eq!(restore(&journal, None).await.unwrap(), LeftOver::InUse);
         // As a kill does, this ends the audit's hold on the journal without a word.
         drop(attached);
-        match restore(&journal, Some(&server.endpoint())).await.unwrap() {
+        match restore(&journal, Some(&server.endpoint().into())).await.unwrap() {
             LeftOver::PutBack(restored) => assert_eq!(restored.settings, states::settings(state)),
             other => panic!("{other:?}"),
         }
@@ -124,7 +124,7 @@ async fn what_is_not_allowed_cannot_be_entered_even_by_mistake() {
     let server = Existing::start();
     let folder = tempfile::tempdir().unwrap();
     let allowed = Allow { config: false, ..allow(folder.path().join("a.journal")) };
-    let attached = Attached::open(server.endpoint(), allowed, "0badcafe").await.unwrap();
+    let attached = Attached::open(&server.endpoint().into(), allowed, "0badcafe").await.unwrap();
     let servers = Servers::Attached(attached);
     let mut lent = servers.start(Persistence::Aof).await.unwrap();
     let before = server.settings();
@@ -148,7 +148,7 @@ async fn a_restore_that_cannot_be_keeps_the_journal_and_says_what_to_do() {
     enter_and_drop(&attached, State::OutOfMemory).await;
     drop(attached);
     let elsewhere = Endpoint::plain(([127, 0, 0, 1], 1).into());
-    let other = restore(&journal, Some(&elsewhere)).await.unwrap();
+    let other = restore(&journal, Some(&elsewhere.into())).await.unwrap();
     assert_eq!(other, LeftOver::OfAnother(server.endpoint().to_string()));
 
     // Another life, with other settings: nobody knows whether what was before is what it should be.

@@ -51,13 +51,16 @@ impl Header {
             version: VERSION,
             run: run.to_owned(),
             server: endpoint.to_string(),
-            place: match endpoint.place() {
-                Place::Tcp { addr, .. } => addr.to_string(),
-                Place::Unix(path) => path.display().to_string(),
-            },
+            place: place_of(endpoint),
             run_id: run_id.to_owned(),
             needs_url: !endpoint.lets_everybody_in(),
         }
+    }
+
+    /// The server that it is about among these: the one at the same address, or else of the same name.
+    pub(super) fn among<'a>(&self, endpoints: &'a [Endpoint]) -> Option<&'a Endpoint> {
+        let named = || endpoints.iter().find(|one| one.to_string() == self.server);
+        endpoints.iter().find(|one| place_of(one) == self.place).or_else(named)
     }
 
     /// The server, for whom needs no login and no TLS.
@@ -66,6 +69,14 @@ impl Header {
             Ok(addr) => Endpoint::plain(addr),
             Err(_) => Endpoint::new(Place::Unix(PathBuf::from(&self.place)), None, None),
         }
+    }
+}
+
+/// An address, or a unix socket's path.
+fn place_of(endpoint: &Endpoint) -> String {
+    match endpoint.place() {
+        Place::Tcp { addr, .. } => addr.to_string(),
+        Place::Unix(path) => path.display().to_string(),
     }
 }
 
