@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::super::settings::Changed;
-use super::super::{JournalError, ServerError};
+use super::super::{ByHand, JournalError, ServerError};
 use crate::endpoint::{Endpoint, Place};
 
 /// How the name of a journal ends.
@@ -94,15 +94,15 @@ pub(crate) struct Journal {
     path: PathBuf,
     header: Header,
     file: Option<File>,
-    /// Whether the server is stopped.
-    stopped: bool,
+    /// How the server is started again, where it is stopped.
+    stopped: Option<Vec<String>>,
     /// Whether settings are changed.
     changed: bool,
 }
 
 impl Journal {
     pub(super) fn new(path: PathBuf, header: Header) -> Journal {
-        Journal { path, header, file: None, stopped: false, changed: false }
+        Journal { path, header, file: None, stopped: None, changed: false }
     }
 
     /// The life of the server that the changes are made to.
@@ -110,9 +110,10 @@ impl Journal {
         run_id.clone_into(&mut self.header.run_id);
     }
 
-    /// Where it is, or will be.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    /// How to put back by hand what it lists; none where that is nothing.
+    pub(super) fn by_hand(&self) -> Option<ByHand> {
+        self.file.as_ref()?;
+        Some(ByHand { journal: self.path.clone(), start: self.stopped.clone(), settings: self.changed })
     }
 
     /// Writes down that a setting is about to be changed.
@@ -123,7 +124,7 @@ impl Journal {
 
     /// Writes down that the server is about to be stopped, and how it is started again.
     pub(super) fn note_stop(&mut self, start: &[String]) -> Result<(), ServerError> {
-        self.stopped = true;
+        self.stopped = Some(start.to_vec());
         self.write(&Line::Stopped { start: start.to_vec() })
     }
 
@@ -135,12 +136,12 @@ impl Journal {
 
     /// The server runs again.
     pub(super) fn runs_again(&mut self) -> Result<(), ServerError> {
-        self.stopped = false;
+        self.stopped = None;
         self.remove_where_done()
     }
 
     fn remove_where_done(&mut self) -> Result<(), ServerError> {
-        if self.stopped || self.changed || self.file.is_none() {
+        if self.stopped.is_some() || self.changed || self.file.is_none() {
             return Ok(());
         }
         self.file = None;

@@ -193,7 +193,6 @@ impl Attached {
         {
             wrong.push(error.to_string());
         }
-        let journal = life.settings.journal().map(|journal| journal.path().display().to_string());
         let run_id = life.identity.run_id.clone();
         if let Err(error) = life.settings.recover(&self.endpoint, &run_id).await {
             wrong.push(error.to_string());
@@ -203,7 +202,7 @@ impl Attached {
             false => Err(ServerError::NotPutBack {
                 at: self.endpoint.clone(),
                 why: wrong.join("; "),
-                journal: journal.unwrap_or_default(),
+                by_hand: life.settings.journal().and_then(|journal| journal.by_hand()),
             }),
         }
     }

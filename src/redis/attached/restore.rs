@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::super::barrier::barrier;
 use super::super::settings::Settings;
-use super::super::{JournalError, ServerError};
+use super::super::{ByHand, JournalError, ServerError};
 use super::hooks;
 use super::journal::LeftBehind;
 use crate::endpoint::Candidates;
@@ -58,11 +58,10 @@ pub async fn restore(path: &Path, given: Option<&Candidates>) -> Result<LeftOver
         }
         None => left.header.endpoint(),
     };
-    let failed = |why: String| ServerError::NotPutBack {
-        at: target.clone(),
-        why,
-        journal: path.display().to_string(),
-    };
+    let by_hand =
+        ByHand { journal: path.to_owned(), start: left.start.clone(), settings: !left.changed.is_empty() };
+    let failed =
+        |why: String| ServerError::NotPutBack { at: target.clone(), why, by_hand: Some(by_hand.clone()) };
     let mut started = false;
     if let Some(start) = &left.start
         && target.knock().await.is_err()
