@@ -33,8 +33,8 @@ pub(crate) async fn find(
     borrowed: &Borrowed,
 ) -> Result<Ground> {
     let limits = Limits::of(open_file_limit(), ephemeral_ports());
-    if let (Some(endpoint), Some(allow)) = (args.attach.target.endpoint().await?, allow) {
-        let attached = Attached::open(endpoint, allow.clone(), run).await?;
+    if let (Some(candidates), Some(allow)) = (args.attach.target.candidates().await?, allow) {
+        let attached = Attached::open(&candidates, allow.clone(), run).await?;
         // Nothing was done to it yet, so nobody else has set it.
         let _ = borrowed.set((Arc::clone(&attached), run.to_owned()));
         let limits = limits.on_one_server(attached.connections());

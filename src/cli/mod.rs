@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 pub(crate) use args::Cli;
 use args::Command;
-pub(crate) use attach::without_passwords;
+pub(crate) use screen::without_passwords;
 
 /// Carries out a command line.
 pub(crate) fn run(cli: Cli) -> ExitCode {

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Exit {
 }
 
 async fn all(args: &RestoreArgs) -> Exit {
-    let given = match args.target.endpoint().await {
+    let given = match args.target.candidates().await {
         Ok(given) => given,
         Err(error) => {
             let usage = error.is::<Wrong>();

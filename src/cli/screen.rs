@@ -19,9 +19,56 @@ pub(crate) fn out(text: &str) -> Exit {
     }
 }
 
-/// Prints to standard error.
+/// Prints to standard error, without passwords: any argument may be a URL that was meant for another flag.
 pub(crate) fn err(text: &str) {
-    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+    let _ = anstream::stderr().lock().write_all(without_passwords(text).as_bytes());
+}
+
+/// How URLs of servers begin; `redis+unix` ends as `unix` does.
+const SCHEMES: [&str; 5] = ["redis", "rediss", "valkey", "valkeys", "unix"];
+
+/// A text without the password of any URL of a server in it.
+///
+/// What is special in a password may not be escaped, and a list is taken apart at its commas. So whatever stands before
+/// the last `@` of a line is hidden, and where there is none, all that is not plainly an address.
+pub(crate) fn without_passwords(text: &str) -> String {
+    text.split_inclusive('\n').map(line_without_passwords).collect()
+}
+
+fn line_without_passwords(line: &str) -> String {
+    let Some((at, slashes)) = line.match_indices("://").find(|(at, _)| scheme(&line[..*at]).is_some()) else {
+        return line.to_owned();
+    };
+    let (before, after) = line.split_at(at + slashes.len());
+    let is_socket = scheme(&line[..at]) == Some("unix");
+    let (hidden, rest) = match after.rsplit_once('@') {
+        Some((_, rest)) if !is_socket => ("***@", rest),
+        _ => ("", after),
+    };
+    let ends = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | '\u{1b}');
+    let (word, rest) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
+    let word = match word.split_once('?') {
+        Some((path, _)) => format!("{path}?***"),
+        None if is_socket || !hidden.is_empty() || is_address(word) => word.to_owned(),
+        None => "***".to_owned(),
+    };
+    format!("{before}{hidden}{word}{}", line_without_passwords(rest))
+}
+
+/// The scheme that this text ends with.
+fn scheme(text: &str) -> Option<&'static str> {
+    let text = text.to_ascii_lowercase();
+    SCHEMES.into_iter().find(|scheme| text.ends_with(scheme))
+}
+
+/// Whether this is a host, with a port or without, and whatever a sentence puts after it.
+fn is_address(word: &str) -> bool {
+    let word = word.trim_end_matches([':', ',', ';', '.', ')']);
+    let port = |port: &str| port.trim_end_matches('/').chars().all(|c| c.is_ascii_digit());
+    match word.rsplit_once(':') {
+        Some((host, after)) => !host.is_empty() && !host.contains(':') && port(after),
+        None => true,
+    }
 }
 
 /// Prints `error: ...` with its chain of causes to standard error.
@@ -99,6 +146,27 @@ mod tests {
         let once = "table.md: cannot be read: entity not found; give another path";
         assert_eq!(chain(&unreadable()), once);
         assert_eq!(chain(&unreadable().context("nothing to compare")), format!("nothing to compare: {once}"));
+    }
+
+    #[test]
+    fn a_url_that_was_meant_for_another_flag_shows_no_password() {
+        for (text, shown) in [
+            ("unexpected 'redis://u:s3cret@host:1/0' found", "unexpected 'redis://***@host:1/0' found"),
+            (
+                "'\u{1b}[33mredis://:it's s3@cret@host\u{1b}[0m'\nb",
+                "'\u{1b}[33mredis://***@host\u{1b}[0m'\nb",
+            ),
+            ("unix:///run/x?user=a&pass=s3@cret and", "unix:///run/x?*** and"),
+            ("unix:///x?pass=s\u{1b}[0m", "unix:///x?***\u{1b}[0m"),
+            ("http://host REDISS://a:s3cret@h: no file", "http://host REDISS://***@h: no file"),
+            ("--states redis://:s3: no such state", "--states redis://*** no such state"),
+            ("redis://me:s3/cret", "redis://***"),
+            ("valkey://host:6379/: no file", "valkey://host:6379/: no file"),
+            ("a\nredis://h:1\nme@there", "a\nredis://h:1\nme@there"),
+            ("see https://site.test/a?b and me@there", "see https://site.test/a?b and me@there"),
+        ] {
+            assert_eq!(without_passwords(text), shown);
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use tokio::net::{TcpStream, UnixStream};
 pub use login::Login;
 pub use socket::Socket;
 pub use tls::{Tls, TlsError};
-pub use url::{UrlError, endpoint};
+pub use url::{Candidates, UrlError, candidates};
 
 /// Where a server is and how to get in. A clone costs a reference, as thousands of connections each hold one.
 #[derive(Clone, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Reads where a server is from a URL. No message quotes the URL: it may hold a password.
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -58,18 +59,62 @@ pub enum UrlError {
     },
 }
 
-/// Reads a URL and resolves its name, once: to the first of its addresses at which somebody listens.
+/// Where a URL leads: an endpoint for each address of its name. Nobody has connected to any of them yet, so that all
+/// can be refused before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidates {
+    at: String,
+    endpoints: Vec<Endpoint>,
+}
+
+impl Candidates {
+    /// Each place that it may be.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints
+    }
+
+    /// The first at which somebody listens; every connection goes there from now on.
+    ///
+    /// # Errors
+    /// Where nobody listens at any address. A unix socket is not tried.
+    pub async fn listening(&self) -> Result<Endpoint, UrlError> {
+        let mut failed = Vec::new();
+        for endpoint in &self.endpoints {
+            let Some(addr) = endpoint.addr() else { return Ok(endpoint.clone()) };
+            match tokio::time::timeout(TRY_WITHIN, endpoint.knock()).await {
+                Ok(Ok(())) => return Ok(endpoint.clone()),
+                Ok(Err(error)) => failed.push(format!("{addr}: {error}")),
+                Err(_) => failed.push(format!("{addr}: no answer within {TRY_WITHIN:?}")),
+            }
+        }
+        Err(UrlError::Unreachable { at: self.at.clone(), why: failed.join(", ") })
+    }
+}
+
+impl From<Endpoint> for Candidates {
+    fn from(endpoint: Endpoint) -> Candidates {
+        Candidates { at: endpoint.to_string(), endpoints: vec![endpoint] }
+    }
+}
+
+impl fmt::Display for Candidates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.at)
+    }
+}
+
+/// Reads a URL and resolves its name, once. Nothing is connected to.
 ///
 /// `ca` is the file of a private authority for TLS.
 ///
 /// # Errors
-/// Where the URL is wrong, its name has no address, or nobody listens there.
-pub async fn endpoint(url: &str, ca: Option<&Path>) -> Result<Endpoint, UrlError> {
+/// Where the URL is wrong, or its name has no address.
+pub async fn candidates(url: &str, ca: Option<&Path>) -> Result<Candidates, UrlError> {
     let url = Url::parse(url.trim()).map_err(UrlError::Unreadable)?;
     let tls = match url.scheme() {
         "redis" | "valkey" => false,
         "rediss" | "valkeys" => true,
-        "unix" | "redis+unix" => return socket(&url, ca),
+        "unix" | "redis+unix" => return socket(&url, ca).map(Candidates::from),
         _ => return Err(UrlError::Scheme),
     };
     if ca.is_some() && !tls {
@@ -88,8 +133,17 @@ pub async fn endpoint(url: &str, ca: Option<&Path>) -> Result<Endpoint, UrlError
     };
     let login = login(&decoded(url.username())?, url.password().map(decoded).transpose()?)?;
     let tls = tls.then(|| Tls::to(&host, ca)).transpose()?;
-    let addr = resolve(&host, url.port().unwrap_or(USUAL_PORT)).await?;
-    Ok(Endpoint::new(Place::Tcp { host, addr }, tls, login))
+    let port = url.port().unwrap_or(USUAL_PORT);
+    let at = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    match tokio::net::lookup_host((host.as_str(), port)).await {
+        Ok(addrs) => {
+            let place = |addr: SocketAddr| Place::Tcp { host: host.clone(), addr };
+            let endpoints =
+                addrs.map(|addr| Endpoint::new(place(addr), tls.clone(), login.clone())).collect();
+            Ok(Candidates { at, endpoints })
+        }
+        Err(error) => Err(UrlError::Resolve { at, error }),
+    }
 }
 
 /// A server at a unix socket: its login is in the query.
@@ -133,23 +187,6 @@ fn decoded(text: &str) -> Result<String, UrlError> {
     decoded.map(Into::into).map_err(|_| UrlError::Part("holds a %-escape that is no UTF-8".to_owned()))
 }
 
-async fn resolve(host: &str, port: u16) -> Result<SocketAddr, UrlError> {
-    let at = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
-    let addrs = match tokio::net::lookup_host((host, port)).await {
-        Ok(addrs) => addrs,
-        Err(error) => return Err(UrlError::Resolve { at, error }),
-    };
-    let mut failed = Vec::new();
-    for addr in addrs {
-        match tokio::time::timeout(TRY_WITHIN, Endpoint::plain(addr).knock()).await {
-            Ok(Ok(())) => return Ok(addr),
-            Ok(Err(error)) => failed.push(format!("{addr}: {error}")),
-            Err(_) => failed.push(format!("{addr}: no answer within {TRY_WITHIN:?}")),
-        }
-    }
-    Err(UrlError::Unreachable { at, why: failed.join(", ") })
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::net::TcpListener;
@@ -157,7 +194,8 @@ mod tests {
     use super::*;
 
     async fn read(url: &str) -> Result<Endpoint, String> {
-        endpoint(url, None).await.map_err(|error| error.to_string())
+        let listening = async { candidates(url, None).await?.listening().await };
+        listening.await.map_err(|error: UrlError| error.to_string())
     }
 
     #[tokio::test]
@@ -209,10 +247,10 @@ mod tests {
             assert!(error.contains(says), "{url}: {error}");
             assert!(!error.contains("s3"), "{url}: {error}");
         }
-        let ca = endpoint("redis://host", Some(Path::new("ca.pem"))).await.unwrap_err().to_string();
+        let ca = candidates("redis://host", Some(Path::new("ca.pem"))).await.unwrap_err().to_string();
         assert!(ca.contains("--redis-ca"), "{ca}");
         let missing =
-            endpoint("rediss://host", Some(Path::new("nowhere.pem"))).await.unwrap_err().to_string();
+            candidates("rediss://host", Some(Path::new("nowhere.pem"))).await.unwrap_err().to_string();
         assert!(missing.contains("nowhere.pem: can't be read"), "{missing}");
     }
 }

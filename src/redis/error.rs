@@ -1,12 +1,13 @@
 //! What can go wrong with a server of the audit's own: always the environment's doing, never a result.
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Version;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, UrlError};
 use crate::words::State;
 
 /// Why there is no server, or no longer the one that was started.
@@ -122,11 +123,15 @@ pub enum ServerError {
         why: io::Error,
     },
 
+    /// Nobody listens where a server that exists should be.
+    #[error(transparent)]
+    Nowhere(#[from] UrlError),
+
     /// A server that exists may not be audited as it is.
     #[error("{at} is not audited:{}", why.iter().map(|why| format!("\n  {why}")).collect::<String>())]
     Refused {
         /// Where.
-        at: Endpoint,
+        at: String,
         /// Every reason, with what lifts it.
         why: Vec<String>,
     },
@@ -160,16 +165,14 @@ pub enum ServerError {
     Journal(#[from] JournalError),
 
     /// Something is not as it was, and the audit could not mend it.
-    #[error(
-        "{at} could not be put back: {why}\n  once it answers, run `audit restore`; or do by hand what {journal} lists: CONFIG SET each `name` to what it `was`, the last line first, then remove the file"
-    )]
+    #[error("{at} could not be put back: {why}{}", by_hand.as_ref().map(ToString::to_string).unwrap_or_default())]
     NotPutBack {
         /// Where.
         at: Endpoint,
         /// What.
         why: String,
-        /// Where it is written what it was.
-        journal: String,
+        /// How to go on; none where no journal lists it.
+        by_hand: Option<ByHand>,
     },
 
     /// A server that should answer again does not.
@@ -180,6 +183,34 @@ pub enum ServerError {
         /// What happened instead.
         why: String,
     },
+}
+
+/// How to put back by hand what a journal lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ByHand {
+    /// The journal.
+    pub journal: PathBuf,
+    /// How the server is started again, where it was stopped.
+    pub start: Option<Vec<String>>,
+    /// Whether settings were changed.
+    pub settings: bool,
+}
+
+impl fmt::Display for ByHand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "\n  once that is mended, run `audit restore`; or do by hand what {} lists: ",
+            self.journal.display()
+        )?;
+        if let Some(start) = &self.start {
+            write!(f, "start the server with `{}` where it does not run, ", start.join(" "))?;
+        }
+        if self.settings {
+            f.write_str("CONFIG SET each `name` to what it `was`, the last line first, ")?;
+        }
+        f.write_str("then remove the file")
+    }
 }
 
 /// A hook did not do what it is for.

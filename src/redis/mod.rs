@@ -25,7 +25,7 @@ mod workshop;
 
 pub use attached::{Allow, Attached, LeftOver, Restored, Touch, journals, left_behind, restore};
 pub use binary::{ServerBinary, Version};
-pub use error::{HookError, JournalError, ServerError, SettingError};
+pub use error::{ByHand, HookError, JournalError, ServerError, SettingError};
 pub use front::Front;
 pub use limit::open_file_limit;
 pub use monitor::Monitor;

@@ -115,6 +115,21 @@ fn a_server_at_an_address_that_is_not_loopback_is_refused_until_its_host_is_allo
 }
 
 #[test]
+fn nobody_connects_to_an_address_that_is_not_allowed_whoever_listens_there() {
+    let Some(ip) = interface() else { return };
+    let (listener, folder) = (std::net::TcpListener::bind((ip, 0)).unwrap(), folder());
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let nobody = "redis://:s3cret@192.0.2.2:6379".to_owned();
+    for url in [format!("redis://:s3cret@{ip}:{port}"), format!("rediss://:s3cret@{ip}:{port}"), nobody] {
+        let refused = folder.attach(&["--redis-url", &url, "--allow-host", "10.255.255.1"]);
+        refused.fails_with(2, &["is no loopback address", "--allow-host "]);
+    }
+    let came = listener.accept().map(|(_, from)| from);
+    assert_eq!(came.unwrap_err().kind(), std::io::ErrorKind::WouldBlock, "somebody connected");
+}
+
+#[test]
 fn a_master_with_replicas_and_a_replica_are_refused_and_no_flag_allows_them() {
     let (master, folder) = (Existing::start(), folder());
     let replica = Existing::with(&["--replicaof", "127.0.0.1", &master.port.to_string()]);

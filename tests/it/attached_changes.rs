@@ -27,7 +27,7 @@ fn allow(journal: PathBuf) -> Allow {
 }
 
 async fn attach(server: &Existing, journal: PathBuf) -> Arc<Attached> {
-    Attached::open(server.endpoint(), allow(journal), "0badcafe").await.unwrap()
+    Attached::open(&server.endpoint().into(), allow(journal), "0badcafe").await.unwrap()
 }
 
 /// The states that change settings.
@@ -75,7 +75,7 @@ async fn each_state_that_changes_settings_is_put_back_when_it_is_called_off_and_
         assert_eq!(restore(&journal, None).await.unwrap(), LeftOver::InUse);
         // As a kill does, this ends the audit's hold on the journal without a word.
         drop(attached);
-        match restore(&journal, Some(&server.endpoint())).await.unwrap() {
+        match restore(&journal, Some(&server.endpoint().into())).await.unwrap() {
             LeftOver::PutBack(restored) => assert_eq!(restored.settings, states::settings(state)),
             other => panic!("{other:?}"),
         }
@@ -124,7 +124,7 @@ async fn what_is_not_allowed_cannot_be_entered_even_by_mistake() {
     let server = Existing::start();
     let folder = tempfile::tempdir().unwrap();
     let allowed = Allow { config: false, ..allow(folder.path().join("a.journal")) };
-    let attached = Attached::open(server.endpoint(), allowed, "0badcafe").await.unwrap();
+    let attached = Attached::open(&server.endpoint().into(), allowed, "0badcafe").await.unwrap();
     let servers = Servers::Attached(attached);
     let mut lent = servers.start(Persistence::Aof).await.unwrap();
     let before = server.settings();
@@ -148,7 +148,7 @@ async fn a_restore_that_cannot_be_keeps_the_journal_and_says_what_to_do() {
     enter_and_drop(&attached, State::OutOfMemory).await;
     drop(attached);
     let elsewhere = Endpoint::plain(([127, 0, 0, 1], 1).into());
-    let other = restore(&journal, Some(&elsewhere)).await.unwrap();
+    let other = restore(&journal, Some(&elsewhere.into())).await.unwrap();
     assert_eq!(other, LeftOver::OfAnother(server.endpoint().to_string()));
 
     // Another life, with other settings: nobody knows whether what was before is what it should be.
@@ -322,6 +322,61 @@ fn ctrl_c_while_the_server_is_stopped_starts_it_and_a_start_hook_that_fails_is_e
         "{}",
         ended.stderr
     );
-    folder.attach(&["restore"]).fails_with(5, &["no such container"]);
+    let start = format!("start the server with `{}/start`", server.dir.path().display());
+    let refused = folder.attach(&["restore"]);
+    refused.fails_with(5, &["no such container", "audit restore", &start]);
+    assert!(!refused.stderr.contains("CONFIG SET"), "no setting was changed:\n{}", refused.stderr);
     server.end_hooked();
+}
+
+#[test]
+fn a_server_that_asks_for_a_password_and_was_left_stopped_is_named_by_the_next_audit_and_started_by_restore()
+{
+    let server = Existing::with(&["--appendonly", "yes", "--requirepass", "s3cret"]);
+    let slow = POLICIES.replace("150ms", "150ms, attempts: 40, backoff: 200ms");
+    let folder = Folder::with(&format!("{slow}{}", server.hooks()));
+    let url = format!("redis://:s3cret@localhost:{}", server.port);
+    let audit = ["--redis-url", &url, "--states", "stopped", "--samples", "5", "--give-up", "9s"];
+    let mut child = folder.attach_command(&audit).spawn().unwrap();
+    assert!(until(Duration::from_secs(20), || server.hooks_log().contains("stop")));
+    let refuses = || std::net::TcpStream::connect(server.addr()).is_err();
+    assert!(until(Duration::from_secs(5), refuses));
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+
+    let by_address = url.replace("localhost", "127.0.0.1");
+    for url in [&url, &by_address] {
+        let again = folder.attach(&["--redis-url", url]);
+        again.fails_with(2, &["an audit that died left it changed", "audit restore"]);
+    }
+    folder.attach(&["restore"]).fails_with(5, &["--redis-url"]);
+    let restored = folder.attach(&["restore", "--redis-url", &by_address]);
+    assert_eq!(restored.code, 0, "{}", restored.stderr);
+    assert!(restored.stdout.contains("started again"), "{}", restored.stdout);
+    assert_eq!(server.hooks_log(), "stop\nstart\n");
+    assert!(folder.journals().is_empty());
+    let ended = folder.attach(&["--redis-url", &url, "--states", "healthy", "--samples", "1"]);
+    server.end_hooked();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+}
+
+#[test]
+fn the_next_audit_names_restore_whatever_the_server_that_was_left_changed_would_answer() {
+    let slow = POLICIES.replace("150ms", "150ms, attempts: 40, backoff: 200ms");
+    for (state, left) in [("auth_rejected", "NOAUTH"), ("replica_cut_off", "MASTERDOWN")] {
+        let (server, folder) = (Existing::start(), Folder::with(&slow));
+        let before = standing(&server);
+        let url = server.url();
+        let args = ["--redis-url", &url, "--allow-config", "--allow-other-clients", "--states", state];
+        let mut child = folder.attach_command(&args).spawn().unwrap();
+        let changed = || matches!(server.try_ask(&["GET", "x"]), Err(error) if error.code() == Some(left));
+        assert!(until(Duration::from_secs(30), changed), "{state}");
+        kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+        child.wait().unwrap();
+        let again = folder.attach(&["--redis-url", &url]);
+        again.fails_with(2, &["an audit that died left it changed", "audit restore"]);
+        let restored = folder.attach(&["restore"]);
+        assert_eq!(restored.code, 0, "{}", restored.stderr);
+        assert_eq!(standing(&server), before, "{state}");
+    }
 }

@@ -128,6 +128,8 @@ fn a_password_shows_in_no_output_of_a_good_run_and_of_no_bad_one() {
     let nowhere = format!("redis://:{PASSWORD}@127.0.0.1:1");
     let broken = format!("redis://:{PASSWORD}@127.0.0.1:port");
     let insecure = format!("redis://:{PASSWORD}@127.0.0.1:{}/#insecure", server.port);
+    // A list is taken apart at its commas.
+    let listed = format!("redis://:{PASSWORD},it's/{PASSWORD}@127.0.0.1:{}", server.port);
     let reports = ["--samples", "5", "--json", "report.json", "--markdown", "table.md"];
     for (args, code) in [
         ([&["--redis-url", &url][..], &reports].concat(), None),
@@ -145,6 +147,21 @@ fn a_password_shows_in_no_output_of_a_good_run_and_of_no_bad_one() {
         (vec![&url], Some(2)),
         (vec!["restore", &url], Some(2)),
         (vec!["--samples", &url], Some(2)),
+        (vec!["--policies", &url], Some(2)),
+        (vec!["--policies", &listed], Some(2)),
+        (vec!["--states", &url], Some(2)),
+        (vec!["--states", &listed], Some(2)),
+        (vec!["--only", &url], Some(2)),
+        (vec!["--only", &listed], Some(2)),
+        (vec!["--json", &url], Some(4)),
+        (vec!["--markdown", &listed], Some(4)),
+        (vec!["--check", &url], Some(4)),
+        (vec!["--redis-server", &url], Some(4)),
+        (vec!["--redis-url-env", &url], Some(2)),
+        (vec!["--redis-url-file", &url], Some(2)),
+        (vec!["kinds", &url], Some(2)),
+        (vec!["explain", &url], Some(2)),
+        (vec!["restore", "--journal", &url], Some(5)),
         (vec!["restore", "--redis-url", &url], Some(0)),
         (vec!["restore", "--redis-url", &wrong, "--journal", "nowhere"], Some(5)),
     ] {

@@ -134,20 +134,22 @@ impl Listed<'_> {
     }
 }
 
+/// Why nobody may connect there, with the flag that allows it. A connection would send the password first of all.
+pub(super) fn refuses_place(endpoint: &Endpoint, allow: &Allow) -> Option<String> {
+    let Place::Tcp { host, addr } = endpoint.place() else { return None };
+    let ip = addr.ip().to_string();
+    let allowed = allow.hosts.iter().any(|allowed| *allowed == *host || *allowed == ip);
+    (!allowed && !addr.ip().to_canonical().is_loopback()).then(|| {
+        format!(
+            "{ip} is no loopback address, so others may depend on this server; --allow-host {host} allows it"
+        )
+    })
+}
+
 impl Seen {
     /// Why the server may not be audited, each with the flag that allows it, where one does.
-    pub(super) fn refusals(&self, endpoint: &Endpoint, allow: &Allow) -> Vec<String> {
+    pub(super) fn refusals(&self, allow: &Allow) -> Vec<String> {
         let mut refusals = Vec::new();
-        if let Place::Tcp { host, addr } = endpoint.place()
-            && !addr.ip().to_canonical().is_loopback()
-        {
-            let ip = addr.ip().to_string();
-            if !allow.hosts.iter().any(|allowed| *allowed == *host || *allowed == ip) {
-                refusals.push(format!(
-                    "{ip} is no loopback address, so others may depend on this server; --allow-host {host} allows it"
-                ));
-            }
-        }
         if !matches!(self.mode.as_str(), "standalone" | "") {
             refusals.push(format!(
                 "it runs as a {}, and only a server that stands alone is audited; no flag allows it",
@@ -220,7 +222,7 @@ pub(super) async fn settle(
     loop {
         let seen = look(endpoint, STEP_WITHIN).await;
         let seen = seen.map_err(|why| ServerError::Unreachable { at: endpoint.clone(), why })?;
-        let mut refusals = seen.refusals(endpoint, allow);
+        let mut refusals = seen.refusals(allow);
         refusals.extend(seen.differs(before));
         if refusals.is_empty() {
             return Ok(seen);
@@ -280,21 +282,21 @@ mod tests {
     #[test]
     fn a_lonely_empty_master_on_this_machine_is_allowed() {
         for addr in ["127.0.0.1:1", "127.3.2.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
-            assert_eq!(seen().refusals(&at(addr), &allow()), Vec::<String>::new(), "{addr}");
+            assert_eq!(refuses_place(&at(addr), &allow()), None, "{addr}");
         }
+        assert_eq!(seen().refusals(&allow()), Vec::<String>::new());
         let socket = Endpoint::new(Place::Unix("/run/redis.sock".into()), None, None);
-        assert_eq!(seen().refusals(&socket, &allow()), Vec::<String>::new());
+        assert_eq!(refuses_place(&socket, &allow()), None);
     }
 
     #[test]
     fn each_guard_refuses_alone_and_is_lifted_by_its_own_flag_or_by_none() {
-        let local = at("127.0.0.1:1");
         let alone = |seen: Seen, says: &str, lifted: Option<Allow>| {
-            let refusals = seen.refusals(&local, &allow());
+            let refusals = seen.refusals(&allow());
             assert_eq!(refusals.len(), 1, "{refusals:?}");
             assert!(refusals[0].contains(says), "{refusals:?}");
             if let Some(lifted) = lifted {
-                assert_eq!(seen.refusals(&local, &lifted), Vec::<String>::new());
+                assert_eq!(seen.refusals(&lifted), Vec::<String>::new());
             }
         };
         let others = || Allow { other_clients: true, ..allow() };
@@ -311,13 +313,13 @@ mod tests {
     fn a_host_is_allowed_by_its_name_or_its_address_and_no_other_is() {
         let place = Place::Tcp { host: "redis.test".to_owned(), addr: "10.0.0.5:6379".parse().unwrap() };
         let endpoint = Endpoint::new(place, None, None);
-        let refusals =
-            |host: &str| seen().refusals(&endpoint, &Allow { hosts: vec![host.to_owned()], ..allow() });
-        assert!(refusals("other.test")[0].contains("--allow-host redis.test"));
-        assert!(refusals("redis.test").is_empty() && refusals("10.0.0.5").is_empty());
+        let refused =
+            |host: &str| refuses_place(&endpoint, &Allow { hosts: vec![host.to_owned()], ..allow() });
+        assert!(refused("other.test").unwrap().contains("--allow-host redis.test"));
+        assert_eq!((refused("redis.test"), refused("10.0.0.5")), (None, None));
         let named = Place::Tcp { host: "localhost".to_owned(), addr: "10.0.0.5:6379".parse().unwrap() };
-        let refused = seen().refusals(&Endpoint::new(named, None, None), &allow());
-        assert_eq!(refused.len(), 1, "what counts is the address, not the name");
+        let refused = refuses_place(&Endpoint::new(named, None, None), &allow());
+        assert!(refused.is_some(), "what counts is the address, not the name");
     }
 
     #[test]

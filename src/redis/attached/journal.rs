@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::super::settings::Changed;
-use super::super::{JournalError, ServerError};
+use super::super::{ByHand, JournalError, ServerError};
 use crate::endpoint::{Endpoint, Place};
 
 /// How the name of a journal ends.
@@ -51,13 +51,16 @@ impl Header {
             version: VERSION,
             run: run.to_owned(),
             server: endpoint.to_string(),
-            place: match endpoint.place() {
-                Place::Tcp { addr, .. } => addr.to_string(),
-                Place::Unix(path) => path.display().to_string(),
-            },
+            place: place_of(endpoint),
             run_id: run_id.to_owned(),
             needs_url: !endpoint.lets_everybody_in(),
         }
+    }
+
+    /// The server that it is about among these: the one at the same address, or else of the same name.
+    pub(super) fn among<'a>(&self, endpoints: &'a [Endpoint]) -> Option<&'a Endpoint> {
+        let named = || endpoints.iter().find(|one| one.to_string() == self.server);
+        endpoints.iter().find(|one| place_of(one) == self.place).or_else(named)
     }
 
     /// The server, for whom needs no login and no TLS.
@@ -66,6 +69,14 @@ impl Header {
             Ok(addr) => Endpoint::plain(addr),
             Err(_) => Endpoint::new(Place::Unix(PathBuf::from(&self.place)), None, None),
         }
+    }
+}
+
+/// An address, or a unix socket's path.
+fn place_of(endpoint: &Endpoint) -> String {
+    match endpoint.place() {
+        Place::Tcp { addr, .. } => addr.to_string(),
+        Place::Unix(path) => path.display().to_string(),
     }
 }
 
@@ -83,15 +94,15 @@ pub(crate) struct Journal {
     path: PathBuf,
     header: Header,
     file: Option<File>,
-    /// Whether the server is stopped.
-    stopped: bool,
+    /// How the server is started again, where it is stopped.
+    stopped: Option<Vec<String>>,
     /// Whether settings are changed.
     changed: bool,
 }
 
 impl Journal {
     pub(super) fn new(path: PathBuf, header: Header) -> Journal {
-        Journal { path, header, file: None, stopped: false, changed: false }
+        Journal { path, header, file: None, stopped: None, changed: false }
     }
 
     /// The life of the server that the changes are made to.
@@ -99,9 +110,10 @@ impl Journal {
         run_id.clone_into(&mut self.header.run_id);
     }
 
-    /// Where it is, or will be.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    /// How to put back by hand what it lists; none where that is nothing.
+    pub(super) fn by_hand(&self) -> Option<ByHand> {
+        self.file.as_ref()?;
+        Some(ByHand { journal: self.path.clone(), start: self.stopped.clone(), settings: self.changed })
     }
 
     /// Writes down that a setting is about to be changed.
@@ -112,7 +124,7 @@ impl Journal {
 
     /// Writes down that the server is about to be stopped, and how it is started again.
     pub(super) fn note_stop(&mut self, start: &[String]) -> Result<(), ServerError> {
-        self.stopped = true;
+        self.stopped = Some(start.to_vec());
         self.write(&Line::Stopped { start: start.to_vec() })
     }
 
@@ -124,12 +136,12 @@ impl Journal {
 
     /// The server runs again.
     pub(super) fn runs_again(&mut self) -> Result<(), ServerError> {
-        self.stopped = false;
+        self.stopped = None;
         self.remove_where_done()
     }
 
     fn remove_where_done(&mut self) -> Result<(), ServerError> {
-        if self.stopped || self.changed || self.file.is_none() {
+        if self.stopped.is_some() || self.changed || self.file.is_none() {
             return Ok(());
         }
         self.file = None;

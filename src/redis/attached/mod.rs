@@ -34,7 +34,7 @@ use super::monitor::Monitor;
 use super::settings::Settings;
 use super::wire::STEP_WITHIN;
 use super::{Server, ServerError, Version};
-use crate::endpoint::{Endpoint, Login};
+use crate::endpoint::{Candidates, Endpoint, Login};
 use crate::observe::ServerInfo;
 use crate::policy::Hooks;
 use crate::words::{By, State, declared};
@@ -70,22 +70,32 @@ struct Life {
 }
 
 impl Attached {
-    /// Looks at the server and refuses it where it might harm somebody. Nothing is changed.
+    /// Looks at the server and refuses it where it might harm somebody. Nothing is changed, and nobody connects to a
+    /// place that is not allowed, or where an earlier audit left something to put back.
     ///
     /// # Errors
     /// Where it can't be reached, does not let us look, or may not be audited.
-    pub async fn open(endpoint: Endpoint, allow: Allow, run: &str) -> Result<Arc<Attached>, ServerError> {
+    pub async fn open(
+        candidates: &Candidates,
+        allow: Allow,
+        run: &str,
+    ) -> Result<Arc<Attached>, ServerError> {
+        let refused = |why: Vec<String>| match why.is_empty() {
+            true => Ok(()),
+            false => Err(ServerError::Refused { at: candidates.to_string(), why }),
+        };
+        let path = allow.journal.clone().unwrap_or_else(|| named(&journals(), run));
+        let places = candidates.endpoints().iter().filter_map(|place| guards::refuses_place(place, &allow));
+        let mut refusals: Vec<String> = places.collect();
+        refusals.extend(unfinished(candidates, &path)?);
+        refused(refusals)?;
+        let endpoint = candidates.listening().await?;
         let seen = guards::look(&endpoint, STEP_WITHIN).await.map_err(unreachable(&endpoint))?;
         if seen.version < OLDEST {
             let version = seen.version;
             return Err(ServerError::TooOld { path: endpoint.to_string().into(), version });
         }
-        let mut refusals = seen.refusals(&endpoint, &allow);
-        let path = allow.journal.clone().unwrap_or_else(|| named(&journals(), run));
-        refusals.extend(unfinished(&endpoint, &path)?);
-        if !refusals.is_empty() {
-            return Err(ServerError::Refused { at: endpoint, why: refusals });
-        }
+        refused(seen.refusals(&allow))?;
         let header = Header::new(run, &endpoint, &seen.identity.run_id);
         let life = Life {
             identity: seen.identity.clone(),
@@ -183,7 +193,6 @@ impl Attached {
         {
             wrong.push(error.to_string());
         }
-        let journal = life.settings.journal().map(|journal| journal.path().display().to_string());
         let run_id = life.identity.run_id.clone();
         if let Err(error) = life.settings.recover(&self.endpoint, &run_id).await {
             wrong.push(error.to_string());
@@ -193,7 +202,7 @@ impl Attached {
             false => Err(ServerError::NotPutBack {
                 at: self.endpoint.clone(),
                 why: wrong.join("; "),
-                journal: journal.unwrap_or_default(),
+                by_hand: life.settings.journal().and_then(|journal| journal.by_hand()),
             }),
         }
     }
@@ -251,7 +260,7 @@ impl Attached {
 }
 
 /// Whether an earlier audit of this server left something that is not put back yet.
-fn unfinished(endpoint: &Endpoint, own: &std::path::Path) -> Result<Vec<String>, ServerError> {
+fn unfinished(candidates: &Candidates, own: &std::path::Path) -> Result<Vec<String>, ServerError> {
     let mut refusals = Vec::new();
     let mut paths = left_behind(&journals());
     if own.exists() {
@@ -259,7 +268,7 @@ fn unfinished(endpoint: &Endpoint, own: &std::path::Path) -> Result<Vec<String>,
     }
     for path in paths {
         let Some(left) = LeftBehind::read(&path)? else { continue };
-        if left.header.server == endpoint.to_string() || path == own {
+        if left.header.among(candidates.endpoints()).is_some() || path == own {
             refusals.push(format!(
                 "an audit that died left it changed, as {} says; put it back with `audit restore` first",
                 path.display()

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::super::barrier::barrier;
 use super::super::settings::Settings;
-use super::super::{JournalError, ServerError};
+use super::super::{ByHand, JournalError, ServerError};
 use super::hooks;
 use super::journal::LeftBehind;
-use crate::endpoint::Endpoint;
+use crate::endpoint::Candidates;
 
 /// How long the start hook of an audit that was killed may take, and the server after it.
 const START_WITHIN: Duration = Duration::from_secs(60);
@@ -41,12 +41,15 @@ pub struct Restored {
 ///
 /// # Errors
 /// Where the journal can't be read, and where something can't be put back; it then stays.
-pub async fn restore(path: &Path, given: Option<&Endpoint>) -> Result<LeftOver, ServerError> {
+pub async fn restore(path: &Path, given: Option<&Candidates>) -> Result<LeftOver, ServerError> {
     let Some(left) = LeftBehind::read(path)? else { return Ok(LeftOver::InUse) };
     let server = left.header.server.clone();
     let target = match given {
-        Some(given) if given.to_string() == server => given.clone(),
-        Some(_) => return Ok(LeftOver::OfAnother(server)),
+        // Nobody connects to it to find out which it is: it may be stopped.
+        Some(given) => match left.header.among(given.endpoints()) {
+            Some(target) => target.clone(),
+            None => return Ok(LeftOver::OfAnother(server)),
+        },
         None if left.header.needs_url => {
             let why = format!(
                 "is about {server}, which asks for a login or TLS: say how with --redis-url, --redis-url-env or --redis-url-file"
@@ -55,11 +58,10 @@ pub async fn restore(path: &Path, given: Option<&Endpoint>) -> Result<LeftOver, 
         }
         None => left.header.endpoint(),
     };
-    let failed = |why: String| ServerError::NotPutBack {
-        at: target.clone(),
-        why,
-        journal: path.display().to_string(),
-    };
+    let by_hand =
+        ByHand { journal: path.to_owned(), start: left.start.clone(), settings: !left.changed.is_empty() };
+    let failed =
+        |why: String| ServerError::NotPutBack { at: target.clone(), why, by_hand: Some(by_hand.clone()) };
     let mut started = false;
     if let Some(start) = &left.start
         && target.knock().await.is_err()
