@@ -2,12 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::time::{Duration, Instant};
 
 use super::attached::Journal;
 use super::identity::identity_of;
 use super::wire::{STEP_WITHIN, Wire, WireReply};
 use super::{ServerError, SettingError};
 use crate::endpoint::{Endpoint, Login};
+
+/// How long a server may take to notice that clients are gone, and to have room for another.
+const ROOM_WITHIN: Duration = Duration::from_secs(3);
+
+/// How often it is asked.
+const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// What makes a server follow another one. It is a setting in every way but the command that sets it.
 pub(super) const REPLICAOF: &str = "replicaof";
@@ -101,12 +108,29 @@ impl Settings {
         self.put_back(&mut control, endpoint).await
     }
 
-    /// A connection to a server whose password may be one of the changes.
+    /// A connection to a server whose number of clients may be one of the changes: those of an audit that died hold their
+    /// places until the server has noticed.
     async fn control(&self, endpoint: &Endpoint) -> io::Result<Wire> {
+        let until = Instant::now() + ROOM_WITHIN;
+        loop {
+            match self.let_in(endpoint).await {
+                Err(error) if was_turned_away(&error) && Instant::now() < until => {
+                    tokio::time::sleep(ASK_EVERY).await;
+                }
+                connected => return connected,
+            }
+        }
+    }
+
+    /// A connection to a server whose password may be one of the changes.
+    async fn let_in(&self, endpoint: &Endpoint) -> io::Result<Wire> {
         let error = match Wire::connect(endpoint, STEP_WITHIN).await {
             // Whatever else it says to a PING, such as that its master is down: it lets us in.
             Ok(mut wire) => match wire.ask(&["PING"], STEP_WITHIN).await? {
                 WireReply::Error(error) if error.starts_with("NOAUTH") => io::Error::other(error),
+                WireReply::Error(error) if error.contains("max number of clients") => {
+                    io::Error::new(io::ErrorKind::ConnectionReset, error)
+                }
                 _ => return Ok(wire),
             },
             Err(error) => error,
@@ -136,6 +160,12 @@ impl Settings {
     pub(super) fn journal(&mut self) -> Option<&mut Journal> {
         self.journal.as_mut()
     }
+}
+
+/// Whether a server that has too many clients would look like this.
+fn was_turned_away(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
 }
 
 /// Puts one back, unless it is what it was, and makes sure.

@@ -87,10 +87,18 @@ impl Check {
             parameters.extend(given.map(|given| (known.name, given)));
         }
         let scope = map.get(SCOPE).filter(|_| scoped).and_then(|node| self.scope(node, drafts));
-        let choice = StateChoice { state, parameters, scope, at: key.at };
+        let mut choice = StateChoice { state, parameters, scope, at: key.at };
         let understood = |name: &str| map.get(name).is_none() || choice.parameters.contains_key(name);
         if takes.iter().all(|known| understood(known.name)) {
-            self.jitter_within_latency(&choice, map.get("jitter").or(map.get("latency")));
+            let latency = choice.duration("latency");
+            match map.get("jitter") {
+                Some(node) => self.jitter_within_latency(&choice, node),
+                // What is left out gives way.
+                None if choice.duration("jitter") > latency => {
+                    choice.parameters.insert("jitter", Parameter::Duration(latency));
+                }
+                None => {}
+            }
         }
         Some(choice)
     }
@@ -109,9 +117,11 @@ impl Check {
     }
 
     /// A round trip can't be earlier than at once.
-    fn jitter_within_latency(&mut self, choice: &StateChoice, node: Option<&Node>) {
+    fn jitter_within_latency(&mut self, choice: &StateChoice, node: &Node) {
         let (latency, jitter) = (choice.duration("latency"), choice.duration("jitter"));
-        let Some(node) = node.filter(|_| jitter > latency) else { return };
+        if jitter <= latency {
+            return;
+        }
         let message = format!(
             "`jitter` of `{}` is {}, above its `latency` of {}",
             choice.state,
