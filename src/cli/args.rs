@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use redis_outage_audit::words::State;
 
 use super::attach::{AttachArgs, TargetArgs};
 
@@ -111,6 +112,18 @@ pub(crate) struct AuditArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) attach: AttachArgs,
+}
+
+impl AuditArgs {
+    /// Whether this state was asked for by its name.
+    pub(crate) fn names(&self, state: State) -> bool {
+        self.states().any(|name| name == state.name())
+    }
+
+    /// The states that were asked for.
+    pub(crate) fn states(&self) -> impl Iterator<Item = &str> {
+        self.states.iter().map(|name| name.trim())
+    }
 }
 
 /// Whether an inconclusive run fails.

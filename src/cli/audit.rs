@@ -78,8 +78,7 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>], allow: Option<&Allow>) ->
     if args.states.is_empty() {
         states.extend(files.iter().flat_map(|file| file.audited_states()));
     }
-    let asked: Vec<&str> = args.states.iter().map(|name| name.trim()).collect();
-    for &name in &asked {
+    for name in args.states() {
         match (name, State::from_name(name)) {
             ("", _) => bail!(
                 "--states: a name is empty; write `--states paused,stopped`, `--states all`, or leave it out for the default ones"
@@ -98,18 +97,12 @@ fn wishes(args: &AuditArgs, files: &[Arc<PolicyFile>], allow: Option<&Allow>) ->
     states.sort_unstable();
     states.dedup();
     if let Some(allow) = allow {
-        // What was asked for by name is refused, and what was not is left out.
-        let by_name = |state: State| asked.contains(&state.name());
-        let refused: Vec<String> = states
-            .iter()
-            .copied()
-            .filter(|state| by_name(*state))
-            .filter_map(|state| allow.refuses(state))
-            .collect();
+        // What was asked for by name is refused, and what was not is left out once the server was seen.
+        let by_name = states.iter().filter(|state| args.names(**state));
+        let refused: Vec<String> = by_name.filter_map(|state| allow.refuses(*state)).collect();
         if !refused.is_empty() {
             bail!("{}", refused.join("\n"));
         }
-        states.retain(|state| allow.refuses(*state).is_none());
     }
     let uses = || files.iter().flat_map(|file| file.uses.iter().map(|used| used.name.as_str()));
     for name in &args.only {
@@ -184,12 +177,17 @@ async fn carried_out(
 ) -> anyhow::Result<Ended> {
     let name = format!("{:08x}", rand::random::<u32>());
     let Ground { servers, setinfo, limits, notes } = ground::find(args, allow, &name, borrowed).await?;
-    let mut plan = Plan::new(files.to_vec(), wishes, limits, setinfo);
+    let (wishes, left_out) = match &servers {
+        Servers::Attached(attached) => ground::leave_out(wishes, attached, args),
+        Servers::Owned(_) => (wishes.clone(), Vec::new()),
+    };
+    let mut plan = Plan::new(files.to_vec(), &wishes, limits, setinfo);
     plan.notes.extend(notes);
+    plan.notes.extend(left_out.iter().map(|why| format!("left out: {why}")));
     if let Servers::Attached(attached) = &servers {
         ground::hold_within(&plan, attached)?;
         if args.attach.dry_run {
-            return Ok(Ended::Said(dry_run::says(attached, &plan, &name)));
+            return Ok(Ended::Said(dry_run::says(attached, &plan, &left_out, &name)));
         }
     }
     let plan = Arc::new(plan);

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use redis_outage_audit::kinds::ProbeId;
 use redis_outage_audit::plan::Plan;
 use redis_outage_audit::redis::{Attached, Touch, states};
-use redis_outage_audit::words::{State, declared};
+use redis_outage_audit::words::declared;
 
 /// What would be done, in lines.
-pub(crate) fn says(attached: &Attached, plan: &Plan, run: &str) -> String {
+pub(crate) fn says(attached: &Attached, plan: &Plan, left_out: &[String], run: &str) -> String {
     let mut text = String::new();
     let (server, allow) = (attached.info(), attached.allow());
     let _ =
@@ -52,10 +52,8 @@ pub(crate) fn says(attached: &Attached, plan: &Plan, run: &str) -> String {
         }
         text.push('\n');
     }
-    for state in State::ALL.iter().copied().filter(|state| state.facts().by_default) {
-        if let Some(why) = allow.refuses(state) {
-            let _ = writeln!(text, "left out: {why}");
-        }
+    for why in left_out {
+        let _ = writeln!(text, "left out: {why}");
     }
     text
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result};
-use redis_outage_audit::plan::{Limits, Plan};
+use redis_outage_audit::plan::{Limits, Plan, Wishes};
 use redis_outage_audit::redis::{Allow, Attached, ServerBinary, Servers, Workshop, open_file_limit};
 use redis_outage_audit::run::clean;
 
@@ -46,6 +46,21 @@ pub(crate) async fn find(
     let exe = std::env::current_exe().context("the path of this program is not known")?;
     let workshop = Workshop::open(binary, exe).await?;
     Ok(Ground { servers: Servers::Owned(workshop), setinfo, limits, notes: Vec::new() })
+}
+
+/// Leaves out the states that were not asked for by name and that this server may not be put into: what is wished for
+/// then, and of each that is left out why, with what lifts that.
+pub(crate) fn leave_out(wishes: &Wishes, attached: &Attached, args: &AuditArgs) -> (Wishes, Vec<String>) {
+    let mut wishes = wishes.clone();
+    let mut left_out = Vec::new();
+    wishes.states.retain(|state| match attached.refuses(*state) {
+        Some(why) if !args.names(*state) => {
+            left_out.push(why);
+            false
+        }
+        _ => true,
+    });
+    (wishes, left_out)
 }
 
 /// Refuses a plan that would hold a server up for longer than is allowed, or do to it what can't be done.

@@ -3,6 +3,7 @@
 use std::process::Child;
 use std::time::Duration;
 
+use redis_outage_audit::redis::Touch;
 use redis_outage_audit::report::json::from_json;
 use redis_outage_audit::words::{Code, State, Tri, Whose};
 use rustix::process::{Pid, Signal, kill_process};
@@ -112,6 +113,42 @@ fn a_server_at_an_address_that_is_not_loopback_is_refused_until_its_host_is_allo
     let allowed = ["--redis-url", &url, "--allow-host", &ip, "--states", "healthy"];
     let ended = folder.attach(&[&allowed[..], &FEW].concat());
     assert_eq!(ended.code, 0, "{}", ended.stderr);
+}
+
+#[test]
+fn each_state_that_was_asked_for_and_left_out_is_named_with_its_reason_and_no_other_is() {
+    let (server, folder) = (Existing::start(), folder());
+    let url = server.url();
+    let dry = |more: &[&str]| {
+        let ended = folder.attach(&[&["--redis-url", &url, "--dry-run"][..], &FEW, more].concat());
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let all = dry(&["--states", "all"]);
+    for state in State::ALL {
+        let says = match Touch::of(*state) {
+            Touch::Nothing | Touch::Pause => None,
+            Touch::Settings => Some("--allow-config allows it"),
+            Touch::Process => Some("hooks:"),
+            Touch::OnlyOwned => Some("leave out --redis-url"),
+        };
+        let left_out = all.split("left out: ").find(|part| part.starts_with(&format!("{state}: ")));
+        assert_eq!(left_out.is_some(), says.is_some(), "{state}: {all}");
+        assert!(left_out.is_none_or(|part| part.contains(says.unwrap())), "{state}: {all}");
+    }
+    assert!(dry(&[]).contains("left out: stopped: "), "it is asked for where nothing else is");
+    assert!(!dry(&["--states", "paused"]).contains("left out"));
+
+    // What the server itself rules out is left out as well.
+    server.ask(&["SET", "theirs", "1"]);
+    let hooks = Folder::with(&format!("{POLICIES}{}", server.hooks()));
+    let args = ["--redis-url", &url, "--allow-keys", "--json", "report.json"];
+    let ended = hooks.attach(&[&args[..], &FEW].concat());
+    assert!(matches!(ended.code, 0 | 1), "{} {}", ended.code, ended.stderr);
+    let notes = from_json(&hooks.read("report.json")).unwrap().notes;
+    let noted = notes.iter().any(|note| note.starts_with("left out: stopped: it holds keys"));
+    assert!(noted, "{notes:?}");
+    assert_eq!(server.hooks_log(), "");
 }
 
 #[test]
