@@ -50,11 +50,16 @@ pub(super) fn findings(file: &PolicyFile, cells: &[&Cell], believable: &Believab
 pub(super) fn excess(cost: Cost, line: BudgetLine, state: State, jitter_us: u64) -> Option<String> {
     let limit = micros(line.limit);
     let (judged, word) = if state.is_outage() { (cost.max_us, "at worst") } else { (cost.p50_us, "at p50") };
-    let allowed = limit.saturating_add(if state.is_outage() { jitter_us.min(MOST_JITTER_US) } else { 0 });
+    let allowed = limit.saturating_add(forgiven_us(state, jitter_us));
     // What differs by noise alone has to read alike; close to its limit, a cost keeps the digits that tell it from that.
     let is_close = judged <= limit.saturating_add(limit / 10);
     let shown = if is_close { human_us(judged) } else { coarse_us(judged) };
     (judged > allowed).then(|| format!("{shown} {word}"))
+}
+
+/// How much of a cost in a state may be the scheduling jitter's.
+pub(super) fn forgiven_us(state: State, jitter_us: u64) -> u64 {
+    if state.is_outage() { jitter_us.min(MOST_JITTER_US) } else { 0 }
 }
 
 fn cause_of_excess(used: &Use, state: State) -> String {

@@ -14,7 +14,7 @@ pub(super) fn merge(file: &PolicyFile, found: Vec<(Found, Option<String>)>) -> V
                 first.code == one.code
                     && first.at == one.at
                     && first.basis == one.basis
-                    && first.cause == one.cause
+                    && is_alike(&first.cause, &one.cause)
                     && owner(&first.subject) == owner(&one.subject)
             }) && *other == reason
         });
@@ -95,7 +95,7 @@ fn observed(file: &PolicyFile, group: &[Found]) -> String {
             .flatten()
             .collect::<Vec<_>>()
             .join(" ");
-        match phrases.iter_mut().find(|(phrase, _)| *phrase == found.observed) {
+        match phrases.iter_mut().find(|(phrase, _)| is_alike(phrase, &found.observed)) {
             Some((_, places)) => places.push(place),
             None => phrases.push((found.observed.clone(), vec![place])),
         }
@@ -110,6 +110,25 @@ fn observed(file: &PolicyFile, group: &[Found]) -> String {
     }
 }
 
+/// Whether two texts say the same: the same words, and measured figures no further apart than noise takes them.
+fn is_alike(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<&str>, Vec<&str>) = (one.split(' ').collect(), other.split(' ').collect());
+    let is_measured = |at: usize| {
+        let unit = one.get(at + 1).map(|word| word.trim_end_matches([',', ';']));
+        unit.is_some_and(|unit| ["ms", "s", "requests"].contains(&unit))
+    };
+    one.len() == other.len()
+        && one.iter().zip(&other).enumerate().all(|(at, (one, other))| {
+            one == other
+                || is_measured(at)
+                    && one
+                        .parse::<f64>()
+                        .ok()
+                        .zip(other.parse::<f64>().ok())
+                        .is_some_and(|(one, other)| (one - other).abs() <= one.max(other) / 10.0)
+        })
+}
+
 fn distinct(texts: impl Iterator<Item = String>) -> String {
     let mut distinct: Vec<String> = Vec::new();
     for text in texts {
@@ -118,4 +137,23 @@ fn distinct(texts: impl Iterator<Item = String>) -> String {
         }
     }
     distinct.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_alike;
+
+    #[test]
+    fn figures_that_noise_tells_apart_are_alike_and_counts_and_other_words_are_not() {
+        assert!(is_alike("each for 2.0 s (rate)", "each for 2.1 s (rate)"));
+        assert!(is_alike("240 requests wait at once", "250 requests wait at once"));
+        for (one, other) in [
+            ("2.0 s at worst", "4.0 s at worst"),
+            ("2.0 s at worst", "2.0 ms at worst"),
+            ("19 of 20 runs", "20 of 20 runs"),
+            ("2.0 s at worst", "2.0 s at p50"),
+        ] {
+            assert!(!is_alike(one, other), "{one} and {other}");
+        }
+    }
 }

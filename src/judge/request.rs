@@ -1,6 +1,6 @@
 //! What whole requests cost, and how many threads they hold.
 
-use super::cost::excess;
+use super::cost::{excess, forgiven_us};
 use super::found::{Found, Subject};
 use super::proof::Believable;
 use crate::observe::{Chain, ChainProbe, Cost};
@@ -33,7 +33,7 @@ pub(super) fn findings(file: &PolicyFile, chains: &[&Chain], believable: &Believ
             });
         }
         if let (Some(waiting), Some(threads)) = (waiting(request.rate, cost), request.threads)
-            && waiting > f64::from(threads)
+            && exhausts(request.rate, cost, forgiven_us(state, chain.jitter_us), threads)
         {
             found.push(Found {
                 code: Code::ThreadsExhausted,
@@ -63,6 +63,12 @@ pub fn waiting(rate: Option<f64>, cost: Cost) -> Option<f64> {
     rate.map(|rate| rate * cost.p50_us as f64 / 1_000_000.0)
 }
 
+/// Whether more requests wait than there are threads, even without the jitter.
+fn exhausts(rate: Option<f64>, cost: Cost, jitter_us: u64, threads: u32) -> bool {
+    let calm = Cost { p50_us: cost.p50_us.saturating_sub(jitter_us), ..cost };
+    waiting(rate, calm).is_some_and(|waiting| waiting > f64::from(threads))
+}
+
 /// What each call of the slowest run cost.
 fn parts(chain: &Chain) -> String {
     let slowest = chain.probes.iter().max_by_key(|probe| probe.cost_us());
@@ -74,4 +80,20 @@ fn parts(chain: &Chain) -> String {
             .collect::<Vec<_>>()
             .join(", then ")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_exhausted_only_where_they_are_without_the_jitter_too() {
+        let cost = |us| Cost::of([us; 20]).unwrap();
+        for (us, jitter_us, exhausted) in
+            [(1_690_000, 0, true), (1_690_000, 25_000, false), (1_700_000, 25_000, true)]
+        {
+            assert_eq!(exhausts(Some(120.0), cost(us), jitter_us, 200), exhausted, "{us} {jitter_us}");
+        }
+        assert!(!exhausts(None, cost(1_690_000), 0, 1));
+    }
 }

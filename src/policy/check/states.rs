@@ -71,7 +71,7 @@ impl Check {
             known => format!("its fields are {}", listed(known.iter().copied())),
         };
         if !scoped {
-            let through_proxy = State::ALL.into_iter().filter(|state| state.facts().by == By::Proxy);
+            let through_proxy = State::ALL.iter().filter(|state| state.facts().by == By::Proxy);
             let names = listed(through_proxy.map(|state| state.name()));
             help.push_str(&format!("; only states that a proxy brings about take `{SCOPE}`: {names}"));
         }

@@ -157,7 +157,7 @@ fn operation_cell(row: &Row, title: &str, stated: &str, holds: &str) -> Outcome 
             Some(cell) => {
                 let returned = cell.gave_up_us().is_none();
                 let observed = cell.cost.filter(|_| returned).map(|cost| cost.p50_us);
-                cost(stated, holds, observed, noise_us(cell.is_round_trips()))
+                cost(stated, holds, observed, noise_us(cell.is_round_trips(), cell.jitter_us))
             }
             None => Outcome::Differs { observed: true },
         },
@@ -171,14 +171,16 @@ fn request_cell(rate: Option<f64>, cell: &RequestCell, title: &str, stated: &str
     match title {
         column::CALLS | column::BUDGET => Outcome::Differs { observed: false },
         column::FINDINGS => findings(stated, holds, cell.is_unproven()),
-        column::PREDICTED => cost(stated, holds, cell.predicted_us, noise_us(false)),
+        column::PREDICTED => cost(stated, holds, cell.predicted_us, noise_us(false, 0)),
         _ if cell.is_unproven() => Outcome::NotCompared,
         column::COST => {
             let returned = cell.gave_up_us().is_none();
             let observed = cell.cost.filter(|_| returned).map(|cost| cost.p50_us);
-            cost(stated, holds, observed, noise_us(cell.is_round_trips()))
+            cost(stated, holds, observed, noise_us(cell.is_round_trips(), cell.jitter_us))
         }
-        column::WAITING => waiting(stated, holds, rate.zip(cell.waiting), noise_us(cell.is_round_trips())),
+        column::WAITING => {
+            waiting(stated, holds, rate.zip(cell.waiting), noise_us(cell.is_round_trips(), cell.jitter_us))
+        }
         _ => Outcome::Differs { observed: true },
     }
 }
