@@ -9,7 +9,7 @@ const AT_ONCE_US: u64 = 100_000;
 /// The cost of a cell as a document keeps it: [`coarse_us`], and no figure for what ends at once.
 pub(super) fn coarse_cost(us: u64, at_once: bool) -> String {
     match us {
-        1_000..AT_ONCE_US if at_once => format!("< {}", exact_us(AT_ONCE_US)),
+        0..AT_ONCE_US if at_once => format!("< {}", exact_us(AT_ONCE_US)),
         us => coarse_us(us),
     }
 }

@@ -133,6 +133,17 @@ fn a_wrong_policy_file_is_exit_2_with_the_place_and_the_mend() {
 }
 
 #[test]
+fn names_of_states_are_trimmed_and_an_empty_one_is_told() {
+    let folder = quick();
+    for states in ["", "paused, ,stopped"] {
+        folder
+            .audit(&["--states", states])
+            .fails_with(2, &["--states: a name is empty", "--states paused,stopped"]);
+    }
+    folder.audit(&["--states", " pausd"]).fails_with(2, &["--states pausd: no such state", "`paused`"]);
+}
+
+#[test]
 fn a_policy_file_may_come_on_standard_input_and_a_pipe_that_nobody_writes_to_is_refused() {
     let folder = quick();
     let pipe = folder.path().join("pipe.yaml");
