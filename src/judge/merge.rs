@@ -96,7 +96,10 @@ fn observed(file: &PolicyFile, group: &[Found]) -> String {
             .collect::<Vec<_>>()
             .join(" ");
         match phrases.iter_mut().find(|(phrase, _)| is_alike(phrase, &found.observed)) {
-            Some((_, places)) => places.push(place),
+            Some((phrase, places)) => {
+                *phrase = the_larger(phrase, &found.observed);
+                places.push(place);
+            }
             None => phrases.push((found.observed.clone(), vec![place])),
         }
     }
@@ -129,6 +132,15 @@ fn is_alike(one: &str, other: &str) -> bool {
         })
 }
 
+/// Of two texts that are alike, the one with the larger of each figure.
+fn the_larger(one: &str, other: &str) -> String {
+    let larger = |(one, other): (&str, &str)| match (one.parse::<f64>(), other.parse::<f64>()) {
+        (Ok(a), Ok(b)) if b > a => other.to_owned(),
+        _ => one.to_owned(),
+    };
+    one.split(' ').zip(other.split(' ')).map(larger).collect::<Vec<_>>().join(" ")
+}
+
 fn distinct(texts: impl Iterator<Item = String>) -> String {
     let mut distinct: Vec<String> = Vec::new();
     for text in texts {
@@ -141,7 +153,16 @@ fn distinct(texts: impl Iterator<Item = String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::is_alike;
+    use super::{is_alike, the_larger};
+
+    #[test]
+    fn of_figures_that_are_alike_the_larger_is_shown() {
+        assert_eq!(
+            the_larger("2.00 s at worst, 5 of 5", "2.01 s at worst, 5 of 5"),
+            "2.01 s at worst, 5 of 5"
+        );
+        assert_eq!(the_larger("2.01 s at worst", "2.00 s at worst"), "2.01 s at worst");
+    }
 
     #[test]
     fn figures_that_noise_tells_apart_are_alike_and_counts_and_other_words_are_not() {
