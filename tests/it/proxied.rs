@@ -86,7 +86,7 @@ fn a_slow_answer_costs_its_latency_a_black_hole_its_timeouts_and_a_reset_next_to
     // The first attempt waits for its answer, the second for a connection.
     assert!((600.0..750.0).contains(&ms(BlackHole)), "{}", ms(BlackHole));
     for state in [ReplyLost, CutMidReply, Flapping] {
-        assert!(ms(state) < 100.0, "{state}: {}", ms(state));
+        assert!(ms(state) * 3.0 < ms(BlackHole), "{state}: {}", ms(state));
     }
 }
 
@@ -127,7 +127,8 @@ fn a_lost_reply_lets_a_retry_count_twice_be_refused_by_itself_and_burn_its_token
         let known = fastest.entry(&call.operation).or_insert(u64::MAX);
         *known = call.probe.cost_us().min(*known);
     }
-    assert!(fastest.values().all(|us| *us < 100_000), "{fastest:?}");
+    // On a machine with nothing else to do it is a tenth of this.
+    assert!(fastest.values().all(|us| *us < 200_000), "{fastest:?}");
 }
 
 #[test]
