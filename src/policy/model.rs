@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::{Request, StateChoice};
 use crate::kinds::{Call, Fields, KeyTemplate, Kind, Operation, ProbeId};
-use crate::words::{Code, Decision, KnownFrom, OutagePolicy, Parameter, Place, Reply, Severity, Span, State};
+use crate::words::{Code, Decision, KnownFrom, OutagePolicy, Place, Reply, Severity, Span, State};
 
 /// A policy file's path and text, for messages that show the line they speak of.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,43 +80,6 @@ impl PolicyFile {
     /// Whether a state befalls a use: one with a scope befalls that use alone, and the others go on as if healthy.
     pub fn befalls(&self, state: State, use_index: usize) -> bool {
         self.state(state).and_then(|choice| choice.scope).is_none_or(|scope| scope == use_index)
-    }
-}
-
-/// A state that a policy file names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StateChoice {
-    /// Which.
-    pub state: State,
-    /// The parameters that the file sets.
-    pub parameters: BTreeMap<&'static str, Parameter>,
-    /// The use whose keys alone are in the state, as an index into the file's uses; none where all are.
-    pub scope: Option<usize>,
-    /// Where the file names it.
-    pub at: Span,
-}
-
-impl StateChoice {
-    /// A parameter's value: what the file sets, else its default; none where the state has no such parameter.
-    pub fn parameter(&self, name: &str) -> Option<Parameter> {
-        let known = self.state.facts().takes.iter().find(|known| known.name == name)?;
-        Some(self.parameters.get(name).copied().unwrap_or(known.default))
-    }
-
-    /// A parameter that is a duration; zero where the state has no such parameter.
-    pub fn duration(&self, name: &str) -> Duration {
-        match self.parameter(name) {
-            Some(Parameter::Duration(duration)) => duration,
-            _ => Duration::ZERO,
-        }
-    }
-
-    /// A parameter that is a count; none where the state has no such parameter.
-    pub fn count(&self, name: &str) -> Option<u64> {
-        match self.parameter(name) {
-            Some(Parameter::Count(count)) => Some(count),
-            _ => None,
-        }
     }
 }
 
@@ -357,62 +321,6 @@ pub struct BudgetLine {
     pub limit: Duration,
     /// Where the file says so.
     pub at: Span,
-}
-
-/// One user-facing request that makes several calls in order.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// The name, unique among the file's requests.
-    pub name: String,
-    /// Where the name stands.
-    pub at: Span,
-    /// Its calls, in order.
-    pub calls: Vec<RequestCall>,
-    /// The longest that all of them may take together.
-    pub budget: Budget,
-    /// How many such requests arrive in a second.
-    pub rate: Option<f64>,
-    /// How many threads (or workers, or connections) serve them.
-    pub threads: Option<u32>,
-}
-
-/// One call of a request.
-#[derive(Debug, Clone)]
-pub struct RequestCall {
-    /// Which use, as an index into the file's uses.
-    pub use_index: usize,
-    /// Which of its operations, as an index into the use's operations.
-    pub operation_index: usize,
-    /// How often in a row.
-    pub times: u32,
-    /// What a denial does to the request.
-    pub on_denied: Then,
-    /// What an error does to the request.
-    pub on_raised: Then,
-    /// Where the call stands.
-    pub at: Span,
-}
-
-impl RequestCall {
-    /// Whether the operation that it calls writes.
-    pub fn writes(&self, file: &PolicyFile) -> bool {
-        file.uses[self.use_index].operations[self.operation_index].operation.writes()
-    }
-}
-
-/// What happens to a request after a call that did not let it through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Then {
-    /// The request ends.
-    Stop,
-    /// The request goes on.
-    Continue,
-}
-
-impl Then {
-    /// Each, and its word in policy files.
-    pub const ALL: [(&'static str, Then); 2] = [("stop", Then::Stop), ("continue", Then::Continue)];
 }
 
 /// A finding that the file accepts.
