@@ -117,10 +117,9 @@ impl Allow {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    pub(in super::super) fn nothing() -> Allow {
+impl Allow {
+    /// No flag at all.
+    pub(super) fn nothing() -> Allow {
         Allow {
             hosts: Vec::new(),
             other_clients: false,
@@ -131,10 +130,15 @@ mod tests {
             journal: None,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn without_a_flag_only_what_ends_by_itself_is_allowed_and_each_refusal_names_its_flag() {
-        let allow = nothing();
+        let allow = Allow::nothing();
         assert_eq!([State::Healthy, State::Paused].map(|state| allow.refuses(state)), [None, None]);
         let says = |state, text| {
             let why = allow.refuses(state).unwrap();
@@ -143,14 +147,14 @@ mod tests {
         says(State::OutOfMemory, "--allow-config");
         says(State::Stopped, "hooks:");
         says(State::Frozen, "leave out --redis-url");
-        let config = Allow { config: true, ..nothing() };
+        let config = Allow { config: true, ..Allow::nothing() };
         assert_eq!(config.refuses(State::AuthRejected), None);
         assert!(config.refuses(State::DiskFailed).is_some(), "no flag lays a hand on somebody else's disk");
     }
 
     #[test]
     fn a_pause_that_could_not_outlast_the_calls_is_refused_with_the_length_that_could() {
-        let allow = nothing();
+        let allow = Allow::nothing();
         let refused = |millis| allow.refuses_pause(State::Paused, Duration::from_millis(millis));
         assert_eq!(refused(9_999), None);
         let why = refused(12_300).unwrap();

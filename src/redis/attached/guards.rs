@@ -263,18 +263,6 @@ mod tests {
         }
     }
 
-    fn allow() -> Allow {
-        Allow {
-            hosts: Vec::new(),
-            other_clients: false,
-            keys: false,
-            config: false,
-            max_pause: Duration::from_secs(10),
-            hooks: None,
-            journal: None,
-        }
-    }
-
     fn at(addr: &str) -> Endpoint {
         Endpoint::plain(addr.parse().unwrap())
     }
@@ -282,27 +270,27 @@ mod tests {
     #[test]
     fn a_lonely_empty_master_on_this_machine_is_allowed() {
         for addr in ["127.0.0.1:1", "127.3.2.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
-            assert_eq!(refuses_place(&at(addr), &allow()), None, "{addr}");
+            assert_eq!(refuses_place(&at(addr), &Allow::nothing()), None, "{addr}");
         }
-        assert_eq!(seen().refusals(&allow()), Vec::<String>::new());
+        assert_eq!(seen().refusals(&Allow::nothing()), Vec::<String>::new());
         let socket = Endpoint::new(Place::Unix("/run/redis.sock".into()), None, None);
-        assert_eq!(refuses_place(&socket, &allow()), None);
+        assert_eq!(refuses_place(&socket, &Allow::nothing()), None);
     }
 
     #[test]
     fn each_guard_refuses_alone_and_is_lifted_by_its_own_flag_or_by_none() {
         let alone = |seen: Seen, says: &str, lifted: Option<Allow>| {
-            let refusals = seen.refusals(&allow());
+            let refusals = seen.refusals(&Allow::nothing());
             assert_eq!(refusals.len(), 1, "{refusals:?}");
             assert!(refusals[0].contains(says), "{refusals:?}");
             if let Some(lifted) = lifted {
                 assert_eq!(seen.refusals(&lifted), Vec::<String>::new());
             }
         };
-        let others = || Allow { other_clients: true, ..allow() };
+        let others = || Allow { other_clients: true, ..Allow::nothing() };
         alone(Seen { others: 2, ..seen() }, "--allow-other-clients", Some(others()));
         let foreign: BTreeSet<String> = ["0", "3"].map(str::to_owned).into();
-        alone(Seen { foreign, ..seen() }, "database 0 and 3", Some(Allow { keys: true, ..allow() }));
+        alone(Seen { foreign, ..seen() }, "database 0 and 3", Some(Allow { keys: true, ..Allow::nothing() }));
         alone(Seen { replicas: 1, ..seen() }, "1 replica, which", None);
         alone(Seen { role: "slave".to_owned(), ..seen() }, "it is a replica", None);
         alone(Seen { mode: "cluster".to_owned(), ..seen() }, "cluster", None);
@@ -313,12 +301,13 @@ mod tests {
     fn a_host_is_allowed_by_its_name_or_its_address_and_no_other_is() {
         let place = Place::Tcp { host: "redis.test".to_owned(), addr: "10.0.0.5:6379".parse().unwrap() };
         let endpoint = Endpoint::new(place, None, None);
-        let refused =
-            |host: &str| refuses_place(&endpoint, &Allow { hosts: vec![host.to_owned()], ..allow() });
+        let refused = |host: &str| {
+            refuses_place(&endpoint, &Allow { hosts: vec![host.to_owned()], ..Allow::nothing() })
+        };
         assert!(refused("other.test").unwrap().contains("--allow-host redis.test"));
         assert_eq!((refused("redis.test"), refused("10.0.0.5")), (None, None));
         let named = Place::Tcp { host: "localhost".to_owned(), addr: "10.0.0.5:6379".parse().unwrap() };
-        let refused = refuses_place(&Endpoint::new(named, None, None), &allow());
+        let refused = refuses_place(&Endpoint::new(named, None, None), &Allow::nothing());
         assert!(refused.is_some(), "what counts is the address, not the name");
     }
 
