@@ -29,12 +29,12 @@ impl RequestCell {
 
     /// Whether no wait is part of what the request costs in this outage.
     pub(super) fn ends_at_once(&self) -> bool {
-        self.state.is_outage() && self.predicted_us == Some(0)
+        ends_at_once(self.state, self.predicted_us)
     }
 
     /// Whether round trips alone are what the request costs in this outage, be they slow ones.
     pub(super) fn is_round_trips(&self) -> bool {
-        self.ends_at_once() || self.state.facts().waits == Waits::Latency
+        self.ends_at_once() || is_slow(self.state)
     }
 
     /// How the runs ended; nothing where that cannot be believed.
@@ -84,12 +84,12 @@ impl CellReport {
 
     /// Whether no wait is part of what a call costs in this outage.
     pub(super) fn ends_at_once(&self) -> bool {
-        self.state.is_outage() && self.worst_case_us == Some(0)
+        ends_at_once(self.state, self.worst_case_us)
     }
 
     /// Whether round trips alone are what a call costs in this outage, be they slow ones.
     pub(super) fn is_round_trips(&self) -> bool {
-        self.ends_at_once() || self.state.facts().waits == Waits::Latency
+        self.ends_at_once() || is_slow(self.state)
     }
 
     /// What the use did, in a word.
@@ -231,6 +231,16 @@ pub(super) fn samples_in_words(cells: &[(String, State, u64)]) -> String {
         states => states.iter().map(|state| format!("{state} {words}")).collect::<Vec<_>>().join(", "),
     };
     groups.into_iter().map(in_groups).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether an outage costs no wait, given what it costs by arithmetic.
+fn ends_at_once(state: State, by_arithmetic_us: Option<u64>) -> bool {
+    state.is_outage() && by_arithmetic_us == Some(0)
+}
+
+/// Whether round trips are what is slow in a state.
+fn is_slow(state: State) -> bool {
+    state.facts().waits == Waits::Latency
 }
 
 /// Below this the way back counts as immediate.

@@ -14,8 +14,8 @@ pub(super) fn coarse_cost(us: u64, at_once: bool) -> String {
     }
 }
 
-/// By how much a cost may differ from what is stated, in microseconds, whatever part of it that is: more where it is made of an outage's round trips,
-/// and then what the machine overslept besides.
+/// By how much a cost may differ from what is stated, in microseconds, whatever part of it that is: more where it is made
+/// of an outage's round trips, and then what the machine overslept besides.
 #[expect(clippy::cast_precision_loss, reason = "a cost is compared within a quarter of itself")]
 pub(super) fn noise_us(round_trips: bool, jitter_us: u64) -> f64 {
     if round_trips { AT_ONCE_US.saturating_add(jitter_us) as f64 } else { 50_000.0 }
